@@ -1,0 +1,90 @@
+/*
+ * Where glibc's malloc keeps its fields, as data: one table for each struct, a row for each
+ * shape that a release had (2.17 to 2.44, 64-bit and 32-bit). A row is chosen because the core's
+ * bytes fit it, never by a version string: distributions backport. Offsets are bytes from the
+ * struct's start; CF_ABSENT marks a field that the shape does not have. Rows are static.
+ *
+ * Sources: malloc/malloc.c and malloc/arena.c of each release, compiled for each target.
+ */
+#ifndef CF_LIBC_LAYOUT_H
+#define CF_LIBC_LAYOUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CF_ABSENT = 0xffff, CF_NR_BINS = 127, CF_BIN_WORDS = 254, CF_NR_FASTBINS_MAX = 11 };
+
+/* struct malloc_state */
+struct cf_state_layout {
+    const char *releases; /* "2.27-2.42" */
+    uint8_t word_bytes;
+    uint8_t nr_fastbins; /* NFASTBINS; 0 from 2.43 */
+    uint16_t have_fastchunks;
+    uint16_t fastbins;
+    uint16_t top;
+    uint16_t last_remainder;
+    uint16_t bins;
+    uint16_t binmap;
+    uint16_t next;
+    uint16_t next_free;
+    uint16_t attached_threads;
+    uint16_t system_mem;
+    uint16_t max_system_mem;
+    uint16_t bytes;
+};
+
+/* struct malloc_par. The fields before n_mmaps never moved: trim_threshold, top_pad,
+ * mmap_threshold, arena_test, arena_max, one word each. */
+struct cf_par_layout {
+    const char *releases;
+    uint8_t word_bytes;
+    uint16_t thp_mode;
+    uint16_t thp_pagesize;
+    uint16_t hp_pagesize;
+    uint16_t hp_flags;
+    uint16_t n_mmaps;
+    uint16_t n_mmaps_max;
+    uint16_t max_n_mmaps;
+    uint16_t no_dyn_threshold;
+    uint16_t mmapped_mem;
+    uint16_t max_mmapped_mem;
+    uint16_t max_total_mem;
+    uint16_t sbrk_base;
+    uint16_t tcache_bins;
+    uint16_t tcache_max_bytes;
+    uint16_t tcache_count;
+    uint16_t tcache_unsorted_limit;
+    uint16_t bytes;
+};
+
+/* heap_info: ar_ptr, prev, size, mprotect_size are the first four words in every shape. */
+struct cf_heap_info_layout {
+    const char *releases;
+    uint8_t word_bytes;
+    uint16_t pagesize;
+    uint16_t bytes;
+};
+
+/* struct tcache_perthread_struct */
+struct cf_tcache_layout {
+    const char *releases;
+    uint8_t word_bytes;
+    uint8_t count_bytes;   /* 1 or 2 */
+    uint8_t counts_are_slots; /* 2.42: counts[] became num_slots[], the free slots left */
+    uint8_t nr_small;      /* bins of one size each */
+    uint8_t nr_large;      /* 2.42+: bins of a power of two */
+    uint16_t entries;
+    uint16_t bytes;
+    uint16_t chunk_bytes;  /* of the chunk that holds it; up to 0x20 more is possible */
+};
+
+extern const struct cf_state_layout cf_state_layouts[];
+extern const size_t cf_nr_state_layouts;
+extern const struct cf_par_layout cf_par_layouts[];
+extern const size_t cf_nr_par_layouts;
+extern const struct cf_heap_info_layout cf_heap_info_layouts[];
+extern const size_t cf_nr_heap_info_layouts;
+extern const struct cf_tcache_layout cf_tcache_layouts[];
+extern const size_t cf_nr_tcache_layouts;
+
+#endif

@@ -1,0 +1,114 @@
+/*
+ * The address space of the dead process, as far as the core has it.
+ *
+ * Absence is a type: an address is unmapped, mapped but not dumped, cut off with the file's end,
+ * not resident, of unknown residency, or resident; none of the first ones ever reads as zeros,
+ * except that a dumped page which was not resident holds the zeros that the process would have
+ * read. Regions are sorted by address and do not overlap (where the segments of a hostile core
+ * do, the earlier in the file wins and the rest is a flaw). The object borrows the core, is
+ * immutable, and costs memory in proportion to segments and runs of data, not to sizes.
+ */
+#ifndef CF_MEM_MEM_H
+#define CF_MEM_MEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/core.h"
+#include "corefrag.h"
+
+struct cf_mem;
+
+enum cf_page_state {
+    CF_PAGE_UNMAPPED,
+    CF_PAGE_NOT_DUMPED,   /* mapped, the producer left it out */
+    CF_PAGE_CUT_OFF,      /* dumped, but beyond the end of the file */
+    CF_PAGE_RESIDENT,
+    CF_PAGE_NOT_RESIDENT,
+    CF_PAGE_UNKNOWN,      /* dumped; residency cannot be had (file mappings, shared memory) */
+};
+
+enum cf_residency_source {
+    CF_RESIDENCY_NONE,
+    CF_RESIDENCY_HOLES,      /* the file's holes, kernel core */
+    CF_RESIDENCY_GAPS,       /* a producer that leaves out what is not resident */
+    CF_RESIDENCY_ZERO_PAGES, /* all-zero pages are taken for absent: "at least" */
+};
+
+enum cf_region_kind {
+    CF_REGION_ANONYMOUS,  /* private, no file behind it */
+    CF_REGION_FILE,       /* NT_FILE names a file */
+    CF_REGION_SHARED,     /* shared memory: /dev/zero, /SYSV, memfd, /dev/shm */
+    CF_REGION_UNKNOWN,    /* the core has no NT_FILE: could be either */
+};
+
+/* One piece of one PT_LOAD with one state of dumping; the rest of the segment is its neighbour. */
+struct cf_region {
+    uint64_t start;
+    uint64_t end;
+    uint64_t offset;      /* in the core file, of `start`; meaningless unless data_bytes > 0 */
+    uint64_t data_bytes;  /* from `start`, in the file; less than the region when cut or partial */
+    uint64_t cut_bytes;   /* after the data, declared but beyond the end of the file */
+    uint32_t flags;       /* PF_R, PF_W, PF_X */
+    uint32_t segment;     /* index in the core's program headers */
+    int32_t file;         /* index in the core's NT_FILE rows, or -1 */
+    enum cf_region_kind kind;
+};
+
+/* Builds the address space of `core` (borrowed until cf_mem_free) and decides residency, by
+ * CONTRACT's rule, in one pass over the file's data (the pages are dropped behind the cursor). */
+int cf_mem_new(const struct cf_context *ctx, const struct cf_core *core, struct cf_mem **out,
+               struct cf_err *err);
+void cf_mem_free(struct cf_mem *mem);
+
+const struct cf_core *cf_mem_core(const struct cf_mem *mem);
+unsigned cf_mem_word_bytes(const struct cf_mem *mem);
+uint64_t cf_mem_page_bytes(const struct cf_mem *mem);
+
+size_t cf_mem_nr_regions(const struct cf_mem *mem);
+const struct cf_region *cf_mem_region(const struct cf_mem *mem, size_t index);
+/* The region that holds `addr`, or NULL. */
+const struct cf_region *cf_mem_find(const struct cf_mem *mem, uint64_t addr);
+/* Index of the first region whose end is above `addr`; cf_mem_nr_regions() when there is none. */
+size_t cf_mem_lower_bound(const struct cf_mem *mem, uint64_t addr);
+
+/*
+ * The longest run of readable bytes at `addr`: neighbouring regions whose data is contiguous in
+ * the file too count as one. Returns a pointer borrowed from the mapping and its length, or NULL
+ * when nothing can be read at `addr`.
+ */
+const unsigned char *cf_mem_span(const struct cf_mem *mem, uint64_t addr, uint64_t *avail);
+
+/* Copies [addr, addr + bytes), also across regions; all or nothing. False: something there
+ * cannot be read, and `out` is untouched. */
+bool cf_mem_read(const struct cf_mem *mem, uint64_t addr, void *out, size_t bytes);
+/* One target word, little-endian, cf_mem_word_bytes() wide. */
+bool cf_mem_word(const struct cf_mem *mem, uint64_t addr, uint64_t *out);
+bool cf_mem_u32(const struct cf_mem *mem, uint64_t addr, uint32_t *out);
+bool cf_mem_u16(const struct cf_mem *mem, uint64_t addr, uint16_t *out);
+
+/* Drops the pages of [start, end) from our own resident memory; they can be read again. */
+void cf_mem_drop(const struct cf_mem *mem, uint64_t start, uint64_t end);
+
+enum cf_page_state cf_mem_page_state(const struct cf_mem *mem, uint64_t addr);
+enum cf_residency_source cf_mem_residency_source(const struct cf_mem *mem);
+const char *cf_mem_residency_name(const struct cf_mem *mem); /* "holes", "gaps", ... */
+bool cf_mem_residency_exact(const struct cf_mem *mem);
+
+/*
+ * Resident bytes of [start, end), in whole pages clipped to the range; by address, of anonymous
+ * (or unknown) regions only. False where nothing in the range says anything about residency
+ * (not dumped with data, file mapping, residency source none): then the figure is NULL, not 0.
+ */
+bool cf_mem_resident_bytes(const struct cf_mem *mem, uint64_t start, uint64_t end, uint64_t *out);
+
+/* Runs of resident anonymous memory, sorted by address: the next one that ends above `addr`.
+ * False when there is none. A run is page-aligned unless its region is not. */
+bool cf_mem_next_resident(const struct cf_mem *mem, uint64_t addr, uint64_t *start, uint64_t *end);
+
+/* Flaws of the address space (overlapping segments ...), beside those of the core. */
+size_t cf_mem_nr_flaws(const struct cf_mem *mem);
+const struct cf_core_flaw *cf_mem_flaw(const struct cf_mem *mem, size_t index);
+
+#endif
