@@ -1,0 +1,329 @@
+#include "ptmalloc/chunkmap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "ptmalloc/chunkmap_build.h"
+#include "ptmalloc/planes.h"
+
+struct cf_chunkmap {
+    unsigned word_bytes;
+    unsigned unit_shift;
+    CF_ARRAY(struct cf_heap) heaps;
+    CF_ARRAY(struct cf_mmapped) mmapped;
+    CF_ARRAY(struct cf_odd) odds;
+    uint64_t *starts;
+    uint64_t *states;
+    uint64_t *summary;
+    size_t nr_words;
+    struct cf_planes planes;
+};
+
+const char *cf_chunk_state_name(enum cf_chunk_state state) {
+    static const char *const names[CF_NR_CHUNK_STATES] = {
+        "live", "free", "fast", "tcache", "top", "fence", "gap", "mmapped",
+    };
+    return state < CF_NR_CHUNK_STATES ? names[state] : "unknown";
+}
+
+int cf_chunkmap_new(unsigned word_bytes, struct cf_chunkmap **out, struct cf_err *err) {
+    struct cf_chunkmap *map = calloc(1, sizeof *map);
+    if (map == NULL)
+        return cf_err_nomem(err, sizeof *map, "the chunk map");
+    map->word_bytes = word_bytes;
+    map->unit_shift = word_bytes == 8 ? 4 : 3;
+    *out = map;
+    return CF_OK;
+}
+
+void cf_chunkmap_free(struct cf_chunkmap *map) {
+    if (map == NULL)
+        return;
+    cf_array_free(&map->heaps);
+    cf_array_free(&map->mmapped);
+    cf_array_free(&map->odds);
+    free(map->starts);
+    free(map->states);
+    free(map->summary);
+    free(map);
+}
+
+int cf_chunkmap_add_heap(struct cf_chunkmap *map, const struct cf_heap *heap, struct cf_err *err) {
+    struct cf_heap *slot = cf_array_push(&map->heaps);
+    if (slot == NULL)
+        return cf_err_nomem(err, sizeof *slot, "a heap");
+    *slot = *heap;
+    return CF_OK;
+}
+
+static int compare_heaps(const void *a, const void *b) {
+    const struct cf_heap *left = a, *right = b;
+    return left->start < right->start ? -1 : left->start > right->start;
+}
+
+static int compare_mmapped(const void *a, const void *b) {
+    const struct cf_mmapped *left = a, *right = b;
+    return left->addr < right->addr ? -1 : left->addr > right->addr;
+}
+
+static int compare_odds(const void *a, const void *b) {
+    const struct cf_odd *left = a, *right = b;
+    return left->addr < right->addr ? -1 : left->addr > right->addr;
+}
+
+static int allocate_planes(struct cf_chunkmap *map, struct cf_err *err) {
+    size_t words = map->nr_words + 1; /* one more: the state bit of a last chunk's second unit */
+    map->starts = calloc(words, sizeof *map->starts);
+    map->states = calloc(words, sizeof *map->states);
+    map->summary = calloc(words / 64 + 1, sizeof *map->summary);
+    if (map->starts == NULL || map->states == NULL || map->summary == NULL)
+        return cf_err_nomem(err, words * 2 * sizeof *map->starts, "the chunk map's planes");
+    return CF_OK;
+}
+
+int cf_chunkmap_seal_heaps(struct cf_chunkmap *map, struct cf_err *err) {
+    if (map->heaps.len > 0)
+        qsort(map->heaps.items, map->heaps.len, sizeof *map->heaps.items, compare_heaps);
+    uint64_t previous_end = 0;
+    for (size_t i = 0; i < map->heaps.len; i++) {
+        struct cf_heap *heap = &map->heaps.items[i];
+        if (heap->start < previous_end || heap->end < heap->start || heap->chunks_end > heap->end)
+            return cf_err_set(err, CF_EINTERNAL, "heap at 0x%llx overlaps its neighbour",
+                              (unsigned long long)heap->start);
+        previous_end = heap->end;
+        heap->id = (uint32_t)i;
+        heap->plane_word = map->nr_words;
+        uint64_t units = (heap->end - (heap->start >> map->unit_shift << map->unit_shift)) >>
+                         map->unit_shift;
+        map->nr_words += (size_t)(units / 64 + 1);
+    }
+    return allocate_planes(map, err);
+}
+
+struct cf_heap *cf_chunkmap_heap_mutable(struct cf_chunkmap *map, size_t index) {
+    return &map->heaps.items[index];
+}
+
+static size_t unit_in_heap(const struct cf_chunkmap *map, const struct cf_heap *heap,
+                           uint64_t addr) {
+    return (size_t)((addr >> map->unit_shift) - (heap->start >> map->unit_shift));
+}
+
+static void set_bit(uint64_t *plane, size_t first_word, size_t unit, bool value) {
+    uint64_t mask = 1ull << (unit & 63);
+    uint64_t *word = &plane[first_word + (unit >> 6)];
+    *word = value ? *word | mask : *word & ~mask;
+}
+
+void cf_chunkmap_set_start(struct cf_chunkmap *map, const struct cf_heap *heap, uint64_t addr) {
+    set_bit(map->starts, heap->plane_word, unit_in_heap(map, heap, addr), true);
+}
+
+void cf_chunkmap_set_state(struct cf_chunkmap *map, const struct cf_heap *heap, uint64_t addr,
+                           enum cf_chunk_state state) {
+    size_t unit = unit_in_heap(map, heap, addr);
+    bool dead = state == CF_CHUNK_FREE || state == CF_CHUNK_FAST;
+    bool cached = state == CF_CHUNK_FAST || state == CF_CHUNK_TCACHE;
+    set_bit(map->states, heap->plane_word, unit, dead);
+    set_bit(map->states, heap->plane_word, unit + 1, cached);
+}
+
+int cf_chunkmap_add_odd(struct cf_chunkmap *map, const struct cf_heap *heap, uint64_t addr,
+                        enum cf_chunk_state state, struct cf_err *err) {
+    struct cf_odd *odd = cf_array_push(&map->odds);
+    if (odd == NULL)
+        return cf_err_nomem(err, sizeof *odd, "the table of tops and fences");
+    *odd = (struct cf_odd){.addr = addr, .state = state};
+    cf_chunkmap_set_start(map, heap, addr);
+    /* The dead bit alone makes a pass that only asks "live?" right without the side table. A
+     * fence has one unit, so its second bit is its neighbour's. */
+    set_bit(map->states, heap->plane_word, unit_in_heap(map, heap, addr), true);
+    return CF_OK;
+}
+
+int cf_chunkmap_add_mmapped(struct cf_chunkmap *map, const struct cf_mmapped *mmapped,
+                            struct cf_err *err) {
+    struct cf_mmapped *slot = cf_array_push(&map->mmapped);
+    if (slot == NULL)
+        return cf_err_nomem(err, sizeof *slot, "an mmapped chunk");
+    *slot = *mmapped;
+    return CF_OK;
+}
+
+static void summarise(struct cf_chunkmap *map) {
+    for (size_t i = 0; i < map->nr_words; i++)
+        if (map->starts[i] != 0)
+            map->summary[i >> 6] |= 1ull << (i & 63);
+}
+
+int cf_chunkmap_seal(struct cf_chunkmap *map, struct cf_err *err) {
+    (void)err;
+    if (map->odds.len > 0)
+        qsort(map->odds.items, map->odds.len, sizeof *map->odds.items, compare_odds);
+    if (map->mmapped.len > 0)
+        qsort(map->mmapped.items, map->mmapped.len, sizeof *map->mmapped.items, compare_mmapped);
+    size_t odd = 0;
+    for (size_t i = 0; i < map->heaps.len; i++) {
+        while (odd < map->odds.len && map->odds.items[odd].addr < map->heaps.items[i].start)
+            odd++;
+        map->heaps.items[i].odd_first = odd;
+    }
+    summarise(map);
+    map->planes = (struct cf_planes){
+        .starts = map->starts, .states = map->states, .summary = map->summary,
+        .nr_words = map->nr_words, .odds = map->odds.items, .nr_odds = map->odds.len,
+        .heaps = map->heaps.items, .nr_heaps = map->heaps.len, .unit_shift = map->unit_shift,
+    };
+    return CF_OK;
+}
+
+bool cf_chunkmap_is_start(const struct cf_chunkmap *map, const struct cf_heap *heap,
+                          uint64_t addr) {
+    if (addr < heap->start || addr >= heap->end || addr & ((1u << map->unit_shift) - 1))
+        return false;
+    return cf_plane_bit(map->starts, heap->plane_word, unit_in_heap(map, heap, addr));
+}
+
+const struct cf_planes *cf_chunkmap_planes(const struct cf_chunkmap *map) {
+    return &map->planes;
+}
+
+unsigned cf_chunkmap_unit_bytes(const struct cf_chunkmap *map) {
+    return 1u << map->unit_shift;
+}
+
+size_t cf_chunkmap_nr_heaps(const struct cf_chunkmap *map) {
+    return map->heaps.len;
+}
+
+const struct cf_heap *cf_chunkmap_heap(const struct cf_chunkmap *map, size_t index) {
+    return &map->heaps.items[index];
+}
+
+size_t cf_chunkmap_nr_mmapped(const struct cf_chunkmap *map) {
+    return map->mmapped.len;
+}
+
+const struct cf_mmapped *cf_chunkmap_mmapped(const struct cf_chunkmap *map, size_t index) {
+    return &map->mmapped.items[index];
+}
+
+const struct cf_heap *cf_chunkmap_find_heap(const struct cf_chunkmap *map, uint64_t addr) {
+    size_t low = 0, high = map->heaps.len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (map->heaps.items[middle].end <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == map->heaps.len || addr < map->heaps.items[low].start)
+        return NULL;
+    return &map->heaps.items[low];
+}
+
+/* The first row of the side table at or above `addr`. */
+static size_t odd_lower_bound(const struct cf_chunkmap *map, size_t low, uint64_t addr) {
+    size_t high = map->odds.len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (map->odds.items[middle].addr < addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool find_mmapped(const struct cf_chunkmap *map, uint64_t addr, struct cf_chunk *out) {
+    size_t low = 0, high = map->mmapped.len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (map->mmapped.items[middle].addr + map->mmapped.items[middle].bytes <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == map->mmapped.len || addr < map->mmapped.items[low].addr)
+        return false;
+    const struct cf_mmapped *found = &map->mmapped.items[low];
+    *out = (struct cf_chunk){
+        .addr = found->addr,
+        .bytes = found->bytes,
+        .state = found->in_tcache ? CF_CHUNK_TCACHE : CF_CHUNK_MMAPPED,
+        .heap_id = UINT32_MAX,
+    };
+    return true;
+}
+
+bool cf_chunkmap_find(const struct cf_chunkmap *map, uint64_t addr, struct cf_chunk *out) {
+    const struct cf_heap *heap = cf_chunkmap_find_heap(map, addr);
+    if (heap == NULL)
+        return find_mmapped(map, addr, out);
+    if (addr >= heap->chunks_end)
+        return false;
+    size_t unit = cf_planes_prev_start(&map->planes, heap, unit_in_heap(map, heap, addr));
+    if (unit == SIZE_MAX)
+        return false;
+    struct cf_chunk_iter iter;
+    cf_chunk_iter_init(&iter, map, heap,
+                       cf_planes_base(&map->planes, heap) + ((uint64_t)unit << map->unit_shift));
+    return cf_chunk_iter_next(&iter, out);
+}
+
+void cf_chunk_iter_init(struct cf_chunk_iter *iter, const struct cf_chunkmap *map,
+                        const struct cf_heap *heap, uint64_t from) {
+    size_t units = cf_planes_units(&map->planes, heap);
+    uint64_t at = from < heap->start ? heap->start : from;
+    size_t unit = unit_in_heap(map, heap, at);
+    if (unit < units) {
+        size_t covering = cf_planes_prev_start(&map->planes, heap, unit);
+        unit = covering == SIZE_MAX ? cf_planes_next_start(&map->planes, heap, unit, units)
+                                    : covering;
+    } else {
+        unit = units;
+    }
+    uint64_t addr = cf_planes_base(&map->planes, heap) + ((uint64_t)unit << map->unit_shift);
+    *iter = (struct cf_chunk_iter){
+        .map = map, .heap = heap, .unit = unit, .units = units,
+        .odd = odd_lower_bound(map, heap->odd_first, addr),
+    };
+}
+
+static enum cf_chunk_state plane_state(const struct cf_planes *planes, size_t first_word,
+                                       size_t unit) {
+    bool dead = cf_plane_bit(planes->states, first_word, unit);
+    bool cached = cf_plane_bit(planes->states, first_word, unit + 1);
+    if (dead)
+        return cached ? CF_CHUNK_FAST : CF_CHUNK_FREE;
+    return cached ? CF_CHUNK_TCACHE : CF_CHUNK_LIVE;
+}
+
+bool cf_chunk_iter_next(struct cf_chunk_iter *iter, struct cf_chunk *out) {
+    if (iter->unit >= iter->units)
+        return false;
+    const struct cf_planes *planes = &iter->map->planes;
+    const struct cf_heap *heap = iter->heap;
+    size_t unit = iter->unit;
+    size_t next = cf_planes_next_start(planes, heap, unit + 1, iter->units);
+    out->addr = cf_planes_base(planes, heap) + ((uint64_t)unit << planes->unit_shift);
+    out->bytes = (uint64_t)(next - unit) << planes->unit_shift;
+    out->heap_id = heap->id;
+    if (iter->odd < planes->nr_odds && planes->odds[iter->odd].addr == out->addr)
+        out->state = planes->odds[iter->odd++].state;
+    else
+        out->state = plane_state(planes, heap->plane_word, unit);
+    iter->unit = next;
+    return true;
+}
+
+size_t cf_chunkmap_nr_units(const struct cf_chunkmap *map) {
+    return (map->nr_words + 1) * 64;
+}
+
+size_t cf_chunkmap_unit_of(const struct cf_chunkmap *map, const struct cf_heap *heap,
+                           uint64_t addr) {
+    return heap->plane_word * 64 + unit_in_heap(map, heap, addr);
+}
