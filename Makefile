@@ -1,4 +1,7 @@
-# corefrag: plain GNU make. Everything that is built lands in build/; see `make help`.
+# corefrag: plain GNU make. Everything that is built lands in build/; `make help` lists the targets.
+#
+# FLAVOR=release (the default) or asan chooses the folder and the flags: build/release, build/asan.
+# Each flavor has its own objects; build/corefrag and build/libcorefrag.a are those of the release.
 
 VERSION := 0.1
 FLAVOR ?= release
@@ -7,74 +10,209 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 CC ?= cc
 AR ?= ar
+CLANG ?= clang
 PKGS := libelf libdw sqlite3 libarchive smartcols
 
+# ---- flags; the user's CFLAGS and LDFLAGS come last ----
+
 CPPFLAGS_ALL := -Iinclude -Isrc -I$(B) -D_GNU_SOURCE -DCF_VERSION='"$(VERSION)"' \
-	$(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+	$(shell pkg-config --cflags $(PKGS) 2>/dev/null) $(CPPFLAGS)
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
 	-Wundef -Wvla -Wformat=2
-CFLAGS_release := -O2 -g -D_FORTIFY_SOURCE=2
-CFLAGS_asan := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
-LDFLAGS_asan := -fsanitize=address,undefined
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
+CFLAGS_release := -O2 -g -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong
+CFLAGS_asan := -O1 -g -fno-omit-frame-pointer $(SANITIZE)
+LDFLAGS_asan := $(SANITIZE)
 CFLAGS_ALL := -std=gnu11 $(WARN) $(if $(WERROR),-Werror) $(CFLAGS_$(FLAVOR)) -pthread $(CFLAGS)
-LDLIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm
 LDFLAGS_ALL := $(LDFLAGS_$(FLAVOR)) -pthread $(LDFLAGS)
+LDLIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -liberty -lm
+LINK = $(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(LDLIBS)
+
+# ---- what there is ----
 
 LIB_SRC := $(filter-out src/cli/%,$(wildcard src/*/*.c))
 CLI_SRC := $(wildcard src/cli/*.c)
 SCHEMA_SQL := $(sort $(wildcard schema/*.sql))
-LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
-CLI_OBJ := $(CLI_SRC:%.c=$(B)/%.o)
-UNIT_SRC := $(wildcard tests/unit/test_*.c)
-UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(B)/tests/unit/%)
-UNIT_HELP := $(patsubst %.c,$(B)/%.o,$(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c)))
+TESTS := $(wildcard tests/unit/test_*.c)
+E2E := $(wildcard tests/e2e/test_*.c)
+GEN := $(wildcard tests/gen/*.c)
+FUZZ := $(wildcard tests/fuzz/fuzz_*.c)
+
+objects = $(patsubst %.c,$(B)/%.o,$(1))
+helpers = $(call objects,$(filter-out $(wildcard $(1)/test_*.c),$(wildcard $(1)/*.c)))
+LIB_OBJ := $(call objects,$(LIB_SRC))
+CLI_OBJ := $(call objects,$(CLI_SRC))
+TEST_BIN := $(TESTS:%.c=$(B)/%)
+E2E_BIN := $(E2E:%.c=$(B)/%)
+GEN_BIN := $(GEN:tests/gen/%.c=build/gen/%)
+REPLAY_BIN := $(FUZZ:tests/fuzz/fuzz_%.c=$(B)/tests/fuzz/replay_%)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all clean lint test-unit
+.SUFFIXES:
+.PHONY: all deps demo test check test-unit test-e2e test-fuzz gen lint bench fuzz valgrind asan \
+	install uninstall test-install format clean help FORCE
 
-all: build/corefrag build/libcorefrag.a
+all: $(if $(CLI_SRC),build/corefrag) build/libcorefrag.a ## the program and the library (default)
 
-build/corefrag: $(B)/corefrag
-	@ln -sfn $(FLAVOR)/corefrag $@
-build/libcorefrag.a: $(B)/libcorefrag.a
-	@ln -sfn $(FLAVOR)/libcorefrag.a $@
+# ---- program and library ----
+
+ifeq ($(FLAVOR),release)
+build/corefrag build/libcorefrag.a: build/%: $(B)/%
+	@ln -sfn $(FLAVOR)/$* $@
+else
+.PHONY: build/corefrag build/libcorefrag.a
+build/corefrag build/libcorefrag.a: build/%: $(B)/%
+endif
 
 $(B)/corefrag: $(CLI_OBJ) $(B)/libcorefrag.a
-	$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS)
+	$(LINK)
 
-$(B)/libcorefrag.a: $(LIB_OBJ)
+$(B)/libcorefrag.a: $(LIB_OBJ) $(B)/sources
 	@rm -f $@
-	$(AR) rcs $@ $^
-
-# Objects are made again when the flags change.
-FLAGS_NOW := $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL)
-$(B)/flags: FORCE
-	@mkdir -p $(@D)
-	@echo '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $@ || echo '$(subst ','\'',$(FLAGS_NOW))' > $@
-FORCE:
+	$(AR) rcs $@ $(filter %.o,$^)
 
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
+# Objects are made again when the compiler or its flags change, the archive when its list does.
+remember = @echo '$(subst ','\'',$(1))' | cmp -s - $@ || echo '$(subst ','\'',$(1))' > $@
+$(B)/flags: FORCE
+	@mkdir -p $(@D)
+	@pkg-config --exists $(PKGS) || { echo "libraries are missing: run make deps"; exit 1; }
+	$(call remember,$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(LDFLAGS_ALL))
+$(B)/sources: FORCE
+	@mkdir -p $(@D)
+	$(call remember,$(LIB_SRC))
+
 # The schema is embedded as one C string.
 $(B)/src/store/schema.o: $(B)/schema_sql.h
 $(B)/schema_sql.h: $(SCHEMA_SQL) $(B)/flags
-	@mkdir -p $(@D)
 	@{ echo 'static const char schema_sql[] ='; \
-	   cat $(SCHEMA_SQL) /dev/null | sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/'; echo ';'; } > $@
+	   cat $(SCHEMA_SQL) /dev/null | sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/'; \
+	   echo ';'; } > $@
 
-$(B)/tests/unit/%: $(B)/tests/unit/%.o $(UNIT_HELP) $(B)/libcorefrag.a
-	$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS) -lcmocka
+# ---- what it stands on ----
 
-test-unit: $(UNIT_BIN)
-	@fail=0; for t in $(UNIT_BIN); do $$t || fail=1; done; exit $$fail
+deps: ## installs what is missing (Debian, Ubuntu)
+	@sh .ci/deps
 
-lint:
-	@for s in $(wildcard tests/lint/*.sh); do sh $$s || exit 1; done
+# ---- tests; the closing lines of each program stand at the end ----
 
-clean:
+# pkg-config was asked before `deps` could install anything, so make starts anew after it.
+test: deps ## everything: unit tests, end to end, fuzz corpora
+	@$(MAKE) --no-print-directory check
+
+check: all $(TEST_BIN) $(REPLAY_BIN) $(E2E_BIN) $(GEN_BIN)
+	@COREFRAG=$(B)/corefrag GEN=build/gen sh tests/run.sh $(B)/log $(TEST_BIN) $(REPLAY_BIN) $(E2E_BIN)
+
+test-unit: $(TEST_BIN) ## unit tests only
+	@sh tests/run.sh $(B)/log $(TEST_BIN)
+
+test-e2e: all $(E2E_BIN) $(GEN_BIN) ## end to end only
+	@COREFRAG=$(B)/corefrag GEN=build/gen sh tests/run.sh $(B)/log $(E2E_BIN)
+
+test-fuzz: $(REPLAY_BIN) ## replays the fuzz corpora
+	@sh tests/run.sh $(B)/log $(REPLAY_BIN)
+
+asan: ## the tests under ASan and UBSan
+	@$(MAKE) --no-print-directory FLAVOR=asan check
+
+valgrind: all $(TEST_BIN) ## unit tests under valgrind
+	@WRAP='valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite' \
+		sh tests/run.sh $(B)/log/valgrind $(TEST_BIN)
+
+$(B)/tests/unit/%: $(B)/tests/unit/%.o $(call helpers,tests/unit) $(B)/libcorefrag.a
+	$(LINK) -lcmocka
+
+$(B)/tests/e2e/%: $(B)/tests/e2e/%.o $(call helpers,tests/e2e) $(B)/libcorefrag.a
+	$(LINK) -lcmocka
+
+# Programs whose heaps are known: each stands alone and is the same for every flavor.
+gen: $(GEN_BIN)
+build/gen/%: tests/gen/%.c $(wildcard tests/gen/*.h) Makefile
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -O1 -g -pthread -o $@ $< -ldl
+
+-include tests/tests.mk
+
+lint: ## layers, headers, function length, who may include what
+	@sh tests/lint/selftest.sh
+	@sh tests/lint/lint.sh
+
+# ---- fuzzing: tests/fuzz/fuzz_X.c, its seeds in tests/fuzz/seeds/X ----
+
+FUZZ_MINUTES ?= 1
+FUZZ_FLAGS := -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -pthread
+
+fuzz: $(FUZZ:tests/fuzz/%.c=build/fuzz/%) ## each target for FUZZ_MINUTES=1 under libFuzzer (clang)
+	@for f in $^; do n=$${f##*/fuzz_}; mkdir -p build/fuzz/found/$$n; \
+		$$f -max_total_time=$$(($(FUZZ_MINUTES) * 60)) -rss_limit_mb=2048 -timeout=20 \
+			-artifact_prefix=build/fuzz/ build/fuzz/found/$$n tests/fuzz/seeds/$$n || exit 1; done
+
+build/fuzz/%: tests/fuzz/%.c $(LIB_SRC) $(B)/schema_sql.h
+	@command -v $(CLANG) > /dev/null || { echo "make fuzz needs clang with libFuzzer"; exit 1; }
+	@mkdir -p $(@D)
+	$(CLANG) $(CPPFLAGS_ALL) $(FUZZ_FLAGS) -o $@ $< $(LIB_SRC) $(LDLIBS)
+
+$(B)/tests/fuzz/replay_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/replay.o $(B)/libcorefrag.a
+	$(LINK) -lcmocka
+
+# ---- speed ----
+
+bench: all build/bench $(GEN_BIN) ## paired runs against sqlite3 and cat, BENCH_CHUNKS=5000000
+	@build/bench $(BENCH_CHUNKS)
+
+build/bench: tests/bench/bench.c Makefile
+	$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -g -o $@ $<
+
+# ---- the demonstration ----
+
+demo: deps ## analyzes the sample core and shows its report
+	@$(MAKE) --no-print-directory all
+	@set -e; sample=$(firstword $(wildcard samples/*.tar.zst)); \
+	[ -n "$$sample" ] || { echo "samples/ has no core (*.tar.zst)"; exit 1; }; \
+	mkdir -p build/demo; rm -f build/demo/*.db; \
+	zstd -dcq "$$sample" | tar -C build/demo -xSf -; \
+	core=$$(zstd -dcq "$$sample" | tar -tf - | grep -m 1 core); \
+	cd build/demo; ../corefrag "$$core"
+
+# ---- installing ----
+
+install: all ## into DESTDIR, below PREFIX=/usr/local
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
+	install -m 755 $(B)/corefrag $(DESTDIR)$(PREFIX)/bin/corefrag
+	install -m 644 $(B)/libcorefrag.a $(DESTDIR)$(PREFIX)/lib/libcorefrag.a
+	install -m 644 include/corefrag.h $(DESTDIR)$(PREFIX)/include/corefrag.h
+	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: corefrag' 'Version: $(VERSION)' \
+		'Description: says from an ELF core why glibc malloc holds its memory' \
+		'Requires: $(PKGS)' 'Cflags: -I$${prefix}/include' \
+		'Libs: -L$${prefix}/lib -lcorefrag -liberty -lm -pthread' \
+		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/corefrag.pc
+
+uninstall: ## removes what install wrote
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/corefrag lib/libcorefrag.a include/corefrag.h \
+		lib/pkgconfig/corefrag.pc)
+
+test-install: ## installs into build/, and builds a program against that
+	@rm -rf build/inst && $(MAKE) -s install PREFIX=$(CURDIR)/build/inst
+	@printf '%s\n' '#include <corefrag.h>' '#include <stdio.h>' \
+		'int main(void) { return puts(cf_version()) < 0; }' > build/inst/use.c
+	@$(CC) -o build/inst/use build/inst/use.c \
+		$$(PKG_CONFIG_PATH=build/inst/lib/pkgconfig pkg-config --cflags --libs corefrag)
+	@test "$$(build/inst/use)" = $(VERSION)
+	@$(MAKE) -s uninstall PREFIX=$(CURDIR)/build/inst
+	@test -z "$$(find build/inst -type f ! -name 'use*')" && echo "install and uninstall work"
+
+format: ## clang-format over all C files
+	clang-format -i $(wildcard include/*.h src/*/*.[ch] tests/*/*.[ch])
+
+clean: ## removes build/
 	rm -rf build
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UNIT_BIN:=.d)
+help: ## this list
+	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  \1@\2/p' $(firstword $(MAKEFILE_LIST)) | tr @ '\t' | expand -t 16
+	@echo "FLAVOR=asan with any of them: ASan and UBSan, in build/asan. WERROR=1: warnings are errors."
+
+-include $(patsubst %.o,%.d,$(LIB_OBJ) $(CLI_OBJ) $(call objects,$(wildcard tests/*/*.c)))

@@ -55,7 +55,7 @@ struct cf_options {
     const char *exe;        /* the program's file, where the core's path does not lead to it */
     const char *sysroot;    /* the container image, unpacked */
     const char *debuginfo;  /* a folder of debug files, by build id below .build-id */
-    const char *smaps_path; /* /proc/PID/smaps or smaps_rollup of the process, saved beside the core */
+    const char *smaps_path; /* /proc/PID/smaps or smaps_rollup, saved beside the core */
     const char *cgroup_path;
     unsigned cpus;          /* cores that the process could use; 0: not known */
     enum cf_chunks chunks;
@@ -75,7 +75,7 @@ struct cf_options {
 int cf_analyze(const struct cf_context *ctx, const char *core_path, const char *db_path,
                const struct cf_options *options, enum cf_outcome *out, struct cf_err *err);
 
-/* Writes one screen to `sink`: what core this is, whether it is whole, whether glibc malloc is in it. */
+/* Writes one screen to `sink`: which core, whether it is whole, whether glibc malloc is in it. */
 int cf_check(const struct cf_context *ctx, const char *core_path, const struct cf_options *options,
              FILE *sink, enum cf_outcome *out, struct cf_err *err);
 

@@ -82,7 +82,8 @@ const char *cf_malloc_layout_text(const struct cf_malloc *m);
 uint64_t cf_malloc_heap_max(const struct cf_malloc *m);    /* HEAP_MAX_SIZE: alignment of heaps */
 unsigned cf_malloc_alignment(const struct cf_malloc *m);   /* MALLOC_ALIGNMENT */
 bool cf_malloc_safe_linking(const struct cf_malloc *m);
-bool cf_malloc_header_is_short(const struct cf_malloc *m); /* 2.43+: an mmapped chunk's size leaves out its header */
+/* 2.43+: an mmapped chunk's size leaves out its header. */
+bool cf_malloc_header_is_short(const struct cf_malloc *m);
 
 size_t cf_malloc_nr_namespaces(const struct cf_malloc *m);
 const struct cf_namespace *cf_malloc_namespace(const struct cf_malloc *m, size_t index);

@@ -5,7 +5,7 @@
  *
  *     unit          0   1   2   3   4   5   6   7   8
  *     start plane   1   0   0   1   0   1   0   0   |    chunks of 3, 2 and 3 units
- *     state plane   d   c   .   d   c   d   c   .   |    d: dead, c: cached, at units 0 and 1 of a chunk
+ *     state plane   d   c   .   d   c   d   c   .   |    d: dead, c: cached, at units 0, 1
  *
  * The smallest chunk has two units (MINSIZE), so a chunk's two state bits stand at its first two
  * units of one plane:  00 live,  10 free,  11 fast,  01 tcache. Top, fences and gaps (bytes of a
@@ -110,6 +110,7 @@ bool cf_chunk_iter_next(struct cf_chunk_iter *iter, struct cf_chunk *out);
  * has one number in [0, cf_chunkmap_nr_units()), that of its first unit.
  */
 size_t cf_chunkmap_nr_units(const struct cf_chunkmap *map);
-size_t cf_chunkmap_unit_of(const struct cf_chunkmap *map, const struct cf_heap *heap, uint64_t addr);
+size_t cf_chunkmap_unit_of(const struct cf_chunkmap *map, const struct cf_heap *heap,
+                           uint64_t addr);
 
 #endif

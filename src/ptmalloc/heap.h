@@ -64,7 +64,7 @@ struct cf_anomaly {
 
 enum { CF_ANOMALIES_MAX = 10000 }; /* kept; cf_ptmalloc_nr_anomalies_seen() counts all */
 
-/* Walks everything that `m` found (borrowed until cf_ptmalloc_free). Fails only for lack of memory. */
+/* Walks everything that `m` found (borrowed until the free). Fails only for lack of memory. */
 int cf_ptmalloc_walk(const struct cf_context *ctx, const struct cf_malloc *m, unsigned nr_threads,
                      struct cf_ptmalloc **out, struct cf_err *err);
 void cf_ptmalloc_free(struct cf_ptmalloc *pt);
@@ -80,7 +80,7 @@ const struct cf_tcache *cf_ptmalloc_tcache(const struct cf_ptmalloc *pt, size_t 
 size_t cf_ptmalloc_nr_anomalies(const struct cf_ptmalloc *pt);
 const struct cf_anomaly *cf_ptmalloc_anomaly(const struct cf_ptmalloc *pt, size_t index);
 uint64_t cf_ptmalloc_nr_anomalies_seen(const struct cf_ptmalloc *pt);
-/* malloc_usable_size() of a chunk: size - W in a heap; in an mmapped chunk what its release says. */
+/* malloc_usable_size() of a chunk: size - W in a heap; in an mmapped chunk what its libc says. */
 uint64_t cf_ptmalloc_usable_bytes(const struct cf_ptmalloc *pt, const struct cf_chunk *chunk);
 
 #endif

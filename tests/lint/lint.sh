@@ -1,0 +1,48 @@
+#!/bin/sh
+# The house's rules that a machine can check; needs sh, awk, grep, find and a C compiler.
+#
+#   sh tests/lint/lint.sh [ROOT]     faults as FILE:LINE: RULE: MESSAGE; exit 1 if there are any
+#
+# Rules: layers, sqlite, libdw, libelf, libarchive, library (never prints, exits or asserts),
+# typedef, length (80 lines), nesting (four levels), columns (100), tabs, spaces, paths, headers
+# (each compiles alone); a file of more than 500 lines is only warned about.
+set -u
+export LC_ALL=C
+here=$(cd "$(dirname "$0")" && pwd)
+cd "${1:-.}" || exit 2
+failed=0
+
+# The order of the folders has one home, the map of the source.
+order=$(sed -n 's/^ *\(input -> .*\)/\1/p' src/README.md | head -n 1 | sed 's/->/ /g')
+[ -n "$order" ] || { echo "src/README.md:1: layers: no line 'input -> core -> ...'"; exit 1; }
+
+c_files=$(find src include tests samples -name '*.[ch]' 2>/dev/null | sort)
+# shellcheck disable=SC2086
+awk -v order="base $order" -f "$here/c.awk" $c_files || failed=1
+
+# Other text: no space at the end of a line; nothing that exists on one machine only.
+texts=$(find Makefile README.md .ci include samples schema src tests -type f \
+    \( -name '*.[ch]' -o -name '*.md' -o -name '*.s[hq]*' -o -name '*.mk' -o -name '*.awk' \
+    -o -name Makefile -o -path '.ci/*' \) 2>/dev/null | sort)
+spaces=$(echo "$texts" | grep -v '\.[ch]$')
+# shellcheck disable=SC2086
+if grep -n '[[:blank:]]$' /dev/null $spaces | sed 's/^\([^:]*:[0-9]*\):.*/\1: spaces: space at the end of the line/' |
+    grep .; then
+    failed=1
+fi
+# shellcheck disable=SC2086
+if grep -nE '([.][.]/|/work/)[s]hared|/tmp/[c]orpus|/tmp/[w]t/' /dev/null $texts |
+    sed 's/^\([^:]*:[0-9]*\):.*/\1: paths: a path outside the project/' | grep .; then
+    failed=1
+fi
+
+# No header needs another one included first.
+headers=$(find include src -name '*.h' | sort)
+flags=$(pkg-config --cflags libelf libdw sqlite3 libarchive smartcols 2>/dev/null)
+# shellcheck disable=SC2086
+if ! ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wno-unused-function -Werror -Iinclude -Isrc \
+    $flags -fsyntax-only -x c $headers; then
+    echo "include:1: headers: a header does not compile alone (see above)"
+    failed=1
+fi
+exit $failed
