@@ -1,0 +1,12 @@
+# The truth program: one binary, many scenarios. It runs on the system's own malloc, so it is built
+# without sanitizers whatever the flavor, and bound early (a lazy binding would dirty a page in the
+# middle of a measurement).
+
+TRUTH_SRC := $(wildcard tests/gen/truth/*.c)
+
+gen check test-e2e: build/gen/truth
+
+build/gen/truth: $(TRUTH_SRC) $(wildcard tests/gen/truth/*.h) tests/tests.mk
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) $(if $(WERROR),-Werror) -O1 -g -fno-builtin -pthread \
+		-Wl,-z,now -o $@ $(TRUTH_SRC)
