@@ -26,7 +26,8 @@ LDFLAGS_asan := $(SANITIZE)
 CFLAGS_ALL := -std=gnu11 $(WARN) $(if $(WERROR),-Werror) $(CFLAGS_$(FLAVOR)) -pthread $(CFLAGS)
 LDFLAGS_ALL := $(LDFLAGS_$(FLAVOR)) -pthread $(LDFLAGS)
 LDLIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -liberty -lm
-LINK = $(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(LDLIBS)
+LINK = $(call say,LD) $(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(LDLIBS)
+say = $(if $(V),,@echo '  $(1) $@';)
 
 # ---- what there is ----
 
@@ -70,11 +71,11 @@ $(B)/corefrag: $(CLI_OBJ) $(B)/libcorefrag.a
 
 $(B)/libcorefrag.a: $(LIB_OBJ) $(B)/sources
 	@rm -f $@
-	$(AR) rcs $@ $(filter %.o,$^)
+	$(call say,AR) $(AR) rcs $@ $(filter %.o,$^)
 
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+	$(call say,CC) $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
 # Objects are made again when the compiler or its flags change, the archive when its list does.
 remember = @echo '$(subst ','\'',$(1))' | cmp -s - $@ || echo '$(subst ','\'',$(1))' > $@
@@ -133,7 +134,7 @@ $(B)/tests/e2e/%: $(B)/tests/e2e/%.o $(call helpers,tests/e2e) $(B)/libcorefrag.
 gen: $(GEN_BIN)
 build/gen/%: tests/gen/%.c $(wildcard tests/gen/*.h) Makefile
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -O1 -g -pthread -o $@ $< -ldl
+	$(call say,CC) $(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -O1 -g -pthread -o $@ $< -ldl
 
 -include tests/tests.mk
 
@@ -154,7 +155,7 @@ fuzz: $(FUZZ:tests/fuzz/%.c=build/fuzz/%) ## each target for FUZZ_MINUTES=1 unde
 build/fuzz/%: tests/fuzz/%.c $(LIB_SRC) $(B)/schema_sql.h
 	@command -v $(CLANG) > /dev/null || { echo "make fuzz needs clang with libFuzzer"; exit 1; }
 	@mkdir -p $(@D)
-	$(CLANG) $(CPPFLAGS_ALL) $(FUZZ_FLAGS) -o $@ $< $(LIB_SRC) $(LDLIBS)
+	$(call say,CC) $(CLANG) $(CPPFLAGS_ALL) $(FUZZ_FLAGS) -o $@ $< $(LIB_SRC) $(LDLIBS)
 
 $(B)/tests/fuzz/replay_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/replay.o $(B)/libcorefrag.a
 	$(LINK) -lcmocka
@@ -165,7 +166,7 @@ bench: all build/bench $(GEN_BIN) ## paired runs against sqlite3 and cat, BENCH_
 	@build/bench $(BENCH_CHUNKS)
 
 build/bench: tests/bench/bench.c Makefile
-	$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -g -o $@ $<
+	$(call say,CC) $(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -g -o $@ $<
 
 # ---- the demonstration ----
 
@@ -213,6 +214,6 @@ clean: ## removes build/
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  \1@\2/p' $(firstword $(MAKEFILE_LIST)) | tr @ '\t' | expand -t 16
-	@echo "FLAVOR=asan with any of them: ASan and UBSan, in build/asan. WERROR=1: warnings are errors."
+	@echo "FLAVOR=asan with any of them: ASan and UBSan, in build/asan. WERROR=1: warnings are errors. V=1: whole commands."
 
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(CLI_OBJ) $(call objects,$(wildcard tests/*/*.c)))
