@@ -1,0 +1,60 @@
+-- What describes the database itself: where it comes from, what each column means, what to ask.
+
+CREATE TABLE meta (
+    key TEXT PRIMARY KEY,
+    value
+) WITHOUT ROWID;
+
+CREATE TABLE doc (
+    object TEXT NOT NULL,
+    "column" TEXT NOT NULL,
+    unit TEXT NOT NULL,
+    text TEXT NOT NULL,
+    UNIQUE (object, "column")
+);
+
+CREATE TABLE example_query (
+    title TEXT PRIMARY KEY,
+    sql TEXT NOT NULL
+);
+
+INSERT INTO doc (object, "column", unit, text) VALUES
+('meta', '', '', 'One row for each fact about the core, the process, and how this database was made. The keys are documented as object "meta key".'),
+('meta', 'key', 'text', 'Name of the fact.'),
+('meta', 'value', '', 'Its value; NULL or empty where it is not known.'),
+('meta key', '', '', 'The keys of the table meta.'),
+('meta key', 'schema_version', 'count', 'Version of these tables and views.'),
+('meta key', 'tool_version', 'text', 'Version of corefrag that wrote the database.'),
+('meta key', 'core_path', 'text', 'The core file, as named on the command line.'),
+('meta key', 'core_bytes', 'bytes', 'Size of the core file.'),
+('meta key', 'core_complete', '0/1', 'All bytes that the core''s headers promise are in the file.'),
+('meta key', 'core_producer', 'text', 'Who wrote the core: kernel, gcore, createdump, qemu, unknown.'),
+('meta key', 'missing_bytes', 'bytes', 'Bytes that the headers promise and the file does not have.'),
+('meta key', 'machine', 'text', 'x86_64, i386 or aarch64.'),
+('meta key', 'word_bits', 'bits', 'Width of a pointer: 64 or 32.'),
+('meta key', 'page_bytes', 'bytes', 'Size of a page.'),
+('meta key', 'pid', 'id', 'Process id.'),
+('meta key', 'signal', 'id', 'Signal that ended the process; 0 where none did (a snapshot).'),
+('meta key', 'command', 'text', 'Short name of the process, at most 15 characters.'),
+('meta key', 'exe', 'text', 'Path of the program''s file, as the process saw it.'),
+('meta key', 'libc_path', 'text', 'Path of the file that holds malloc''s data: libc, or a static program.'),
+('meta key', 'libc_build_id', 'text', 'Build id of that file, in hex.'),
+('meta key', 'libc_version', 'text', 'Release of glibc, only where the core itself says so; empty else.'),
+('meta key', 'malloc_layout', 'text', 'Which shapes of malloc''s structs fit this core.'),
+('meta key', 'located_by', 'text', 'How malloc was found: symbols, dwarf, pattern.'),
+('meta key', 'residency_source', 'text', 'What says which pages were in memory: holes, gaps, zero-pages, none.'),
+('meta key', 'residency_exact', '0/1', '1: resident figures are exact. 0: they are "at least", and NULL where nothing is known.'),
+('meta key', 'safe_linking', '0/1', 'The links of tcache and fastbins are mangled (glibc 2.32 and later).'),
+('meta key', 'chunks', 'text', 'What v_chunk holds: all, free (chunks that the program does not hold), none.'),
+('meta key', 'reachability', '0/1', '1: live chunks were examined for reachability.'),
+('meta key', 'threads', 'count', 'Threads in the core.'),
+('meta key', 'anomalies', 'count', 'Things that did not add up; v_anomaly keeps the first ten thousand of the heap''s.'),
+('meta key', 'outcome', 'code', 'Exit code of the analysis: 0 whole, 4 core incomplete, 5 no glibc malloc heap, 6 heap inconsistent.'),
+('doc', '', '', 'One row for each view and table of the interface (column empty) and one for each of their columns.'),
+('doc', 'object', 'text', 'Name of the view or table.'),
+('doc', 'column', 'text', 'Name of the column; empty for the object itself.'),
+('doc', 'unit', 'text', 'Unit of the column: bytes, address, chunks, id, text, 0/1 ...'),
+('doc', 'text', 'text', 'What it means.'),
+('example_query', '', '', 'Questions with their SQL; each of them runs on this database.'),
+('example_query', 'title', 'text', 'The question.'),
+('example_query', 'sql', 'text', 'The SQL that answers it.');
