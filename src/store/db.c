@@ -159,8 +159,8 @@ int cf_db_prepare(struct cf_db *db, const char *sql, struct cf_stmt **out, struc
     if (stmt == NULL)
         return cf_err_nomem(err, sizeof *stmt, "a statement");
     stmt->db = db;
-    int code = sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &stmt->handle,
-                                  NULL);
+    int code =
+        sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &stmt->handle, NULL);
     if (code != SQLITE_OK) {
         free(stmt);
         return fail(db, code, sql, err);

@@ -44,7 +44,7 @@ void cf_db_freep(struct cf_db **db);
 /* Runs one or more statements that return nothing worth reading. */
 int cf_db_exec(struct cf_db *db, const char *sql, struct cf_err *err);
 
-/* The first column of the first row of `sql`; false in `*found` when there is no row or it is NULL. */
+/* First column of the first row of `sql`; `*found` is false when there is none or it is NULL. */
 int cf_db_query_i64(struct cf_db *db, const char *sql, bool *found, int64_t *out,
                     struct cf_err *err);
 

@@ -1,0 +1,179 @@
+/* The schema: it runs, it is documented to the last column, its filters seek. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/db.h"
+#include "store/schema.h"
+
+static int open_schema(void **state) {
+    struct cf_db *db = NULL;
+    struct cf_err err;
+    assert_int_equal(cf_db_open_memory(&db, &err), 0);
+    assert_int_equal(cf_db_exec(db, cf_schema_sql(), &err), 0);
+    assert_int_equal(
+        cf_db_exec(db,
+                   "INSERT INTO meta VALUES ('word_bits', 64), ('reachability', 0);"
+                   "INSERT INTO heap VALUES (0, 0, 4096, 4112, 8192, 8192, NULL,"
+                   " 1, 32, 1, 64, 0, 0, 0, 0, 0, 1, 64, 64, NULL);"
+                   "INSERT INTO chunk VALUES (4112, 32, 0), (4144, 64, 1);"
+                   "INSERT INTO mmapped_chunk VALUES (65536, 8192, 8176, 'mmapped', NULL);",
+                   &err),
+        0);
+    *state = db;
+    return 0;
+}
+
+static int close_schema(void **state) {
+    cf_db_free(*state);
+    return 0;
+}
+
+/* Fails with the first rows of `sql`, which lists what should not be. */
+static void expect_no_rows(struct cf_db *db, const char *sql) {
+    struct cf_stmt *stmt = NULL;
+    struct cf_err err;
+    bool row = false;
+    if (cf_db_prepare(db, sql, &stmt, &err) != 0 || cf_stmt_step(stmt, &row, &err) != 0)
+        fail_msg("%s", err.text);
+    if (row)
+        fail_msg("%s: %s.%s", sql, cf_stmt_text(stmt, 0), cf_stmt_text(stmt, 1));
+    cf_stmt_free(stmt);
+}
+
+static void every_view_and_column_is_documented(void **state) {
+    expect_no_rows(*state, "SELECT name, '' FROM sqlite_schema s WHERE type = 'view' AND NOT EXISTS"
+                           " (SELECT 1 FROM doc WHERE object = s.name AND \"column\" = '')");
+    expect_no_rows(*state, "SELECT s.name, c.name FROM sqlite_schema s, pragma_table_info(s.name) c"
+                           " WHERE (s.type = 'view' OR s.name IN ('meta', 'doc', 'example_query'))"
+                           " AND NOT EXISTS (SELECT 1 FROM doc d WHERE d.object = s.name"
+                           " AND d.\"column\" = c.name AND d.text <> '')");
+}
+
+static void nothing_is_documented_that_is_not_there(void **state) {
+    expect_no_rows(
+        *state, "SELECT object, \"column\" FROM doc WHERE object <> 'meta key' AND \"column\" <> ''"
+                " AND NOT EXISTS (SELECT 1 FROM pragma_table_info(doc.object) c"
+                " WHERE c.name = doc.\"column\")");
+}
+
+static void every_address_is_also_hex_text(void **state) {
+    expect_no_rows(*state,
+                   "SELECT object, \"column\" FROM doc d WHERE unit = 'address' AND NOT EXISTS"
+                   " (SELECT 1 FROM doc h WHERE h.object = d.object"
+                   " AND h.\"column\" = d.\"column\" || '_hex')");
+}
+
+static void every_example_query_runs(void **state) {
+    struct cf_stmt *list = NULL;
+    struct cf_err err;
+    int nr = 0;
+    assert_int_equal(cf_db_prepare(*state, "SELECT sql FROM example_query", &list, &err), 0);
+    for (bool row; cf_stmt_step(list, &row, &err) == 0 && row; nr++) {
+        struct cf_stmt *stmt = NULL;
+        if (cf_db_prepare(*state, cf_stmt_text(list, 0), &stmt, &err) != 0 ||
+            cf_stmt_run(stmt, &err) != 0)
+            fail_msg("%s", err.text);
+        cf_stmt_free(stmt);
+    }
+    cf_stmt_free(list);
+    assert_true(nr >= 10);
+}
+
+static void chunk_view_computes_its_columns(void **state) {
+    struct cf_stmt *stmt = NULL;
+    struct cf_err err;
+    bool row = false;
+    assert_int_equal(cf_db_prepare(*state,
+                                   "SELECT user_address, user_address_hex, usable_bytes, heap_id,"
+                                   " state, reachable FROM v_chunk WHERE address = 4112",
+                                   &stmt, &err),
+                     0);
+    assert_int_equal(cf_stmt_step(stmt, &row, &err), 0);
+    assert_true(row);
+    assert_int_equal(cf_stmt_i64(stmt, 0), 4128);
+    assert_string_equal(cf_stmt_text(stmt, 1), "0x1020");
+    assert_int_equal(cf_stmt_i64(stmt, 2), 24);
+    assert_int_equal(cf_stmt_i64(stmt, 3), 0);
+    assert_string_equal(cf_stmt_text(stmt, 4), "live");
+    assert_true(cf_stmt_is_null(stmt, 5));
+    cf_stmt_free(stmt);
+}
+
+/* The plan may look at all rows of the few mmapped chunks and heaps, never of the chunks. */
+static bool plan_scans(struct cf_db *db, const char *sql, const char *table) {
+    char query[512];
+    char scan[64];
+    snprintf(query, sizeof query, "EXPLAIN QUERY PLAN %s", sql);
+    snprintf(scan, sizeof scan, "SCAN %s", table);
+    struct cf_stmt *stmt = NULL;
+    struct cf_err err;
+    if (cf_db_prepare(db, query, &stmt, &err) != 0)
+        fail_msg("%s", err.text);
+    bool scans = false;
+    for (bool row; cf_stmt_step(stmt, &row, &err) == 0 && row;) {
+        const char *step = cf_stmt_text(stmt, 3);
+        scans |= strcmp(step, scan) == 0 || strstr(step, "CO-ROUTINE v_") != NULL ||
+                 strstr(step, "MATERIALIZE v_") != NULL;
+    }
+    cf_stmt_free(stmt);
+    return scans;
+}
+
+static void filters_seek_and_do_not_scan(void **state) {
+    static const struct {
+        const char *sql;
+        const char *table;
+    } cases[] = {
+        {"SELECT * FROM v_chunk WHERE address = 4112", "c"},
+        {"SELECT * FROM v_chunk WHERE address BETWEEN 4112 AND 5000", "c"},
+        {"SELECT * FROM v_chunk WHERE address > 4112 ORDER BY address LIMIT 3", "c"},
+        {"SELECT * FROM v_chunk WHERE heap_id = 0", "c"},
+        {"SELECT * FROM v_chunk WHERE heap_id = 0", "h"},
+        {"SELECT * FROM v_chunk WHERE heap_id = 0 AND address > 4112 AND address < 5000", "c"},
+        {"SELECT * FROM v_chunk WHERE arena_id = 0", "c"},
+        {"SELECT * FROM v_chunk WHERE arena_id = 0", "h"},
+        {"SELECT c.* FROM v_arena a JOIN v_chunk c USING (arena_id) WHERE a.arena_id = 3", "c"},
+        {"SELECT * FROM v_heap WHERE heap_id = 1", "heap"},
+        {"SELECT * FROM v_heap WHERE arena_id = 1", "heap"},
+        {"SELECT * FROM v_heap WHERE start = 4096", "heap"},
+        {"SELECT * FROM v_arena WHERE arena_id = 1", "arena"},
+        {"SELECT * FROM v_arena WHERE address = 1", "arena"},
+        {"SELECT * FROM v_size_class WHERE arena_id = 1", "size_class"},
+        {"SELECT * FROM v_bin WHERE arena_id = 1", "bin"},
+        {"SELECT * FROM v_tcache WHERE arena_id = 1", "tcache"},
+        {"SELECT * FROM v_tcache WHERE address = 1", "tcache"},
+        {"SELECT * FROM v_thread WHERE arena_id = 1", "thread"},
+        {"SELECT * FROM v_hole WHERE arena_id = 1", "hole"},
+        {"SELECT * FROM v_hole WHERE heap_id = 1", "hole"},
+        {"SELECT * FROM v_hole WHERE address >= 1 AND address < 9", "hole"},
+        {"SELECT * FROM v_hole_histogram WHERE arena_id = 1", "hole_histogram"},
+        {"SELECT * FROM v_anomaly WHERE arena_id = 1", "anomaly"},
+        {"SELECT * FROM v_anomaly WHERE heap_id = 1", "anomaly"},
+        {"SELECT * FROM v_anomaly WHERE address = 1", "anomaly"},
+        {"SELECT * FROM v_segment WHERE start = 1", "segment"},
+        {"SELECT * FROM v_module WHERE start = 1", "module"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        if (plan_scans(*state, cases[i].sql, cases[i].table))
+            fail_msg("scans %s: %s", cases[i].table, cases[i].sql);
+    assert_true(
+        plan_scans(*state, "SELECT * FROM v_chunk WHERE state = 'live' ORDER BY address", "c"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_view_and_column_is_documented),
+        cmocka_unit_test(nothing_is_documented_that_is_not_there),
+        cmocka_unit_test(every_address_is_also_hex_text),
+        cmocka_unit_test(every_example_query_runs),
+        cmocka_unit_test(chunk_view_computes_its_columns),
+        cmocka_unit_test(filters_seek_and_do_not_scan),
+    };
+    return cmocka_run_group_tests_name("schema", tests, open_schema, close_schema);
+}
