@@ -38,6 +38,9 @@ struct cf_context {
     void *user;
     void (*log)(void *user, const char *text);
     void (*progress)(void *user, const char *stage, uint64_t done, uint64_t total);
+    /* A temporary file is about to be made at `path` (exists), or is gone, renamed or removed: for
+     * a caller that may be ended by a signal and then has to remove what is left. */
+    void (*temporary)(void *user, const char *path, bool exists);
 };
 
 /* What an analysis that succeeded found; the values are the exit codes of the command line. */

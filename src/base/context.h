@@ -19,4 +19,11 @@ static inline void cf_progress(const struct cf_context *ctx, const char *stage, 
         ctx->progress(ctx->user, stage, done, total);
 }
 
+/* Tells the caller of a temporary file: before it is made (`exists`), and after it was renamed or
+ * removed. */
+static inline void cf_temporary(const struct cf_context *ctx, const char *path, bool exists) {
+    if (ctx != NULL && ctx->temporary != NULL)
+        ctx->temporary(ctx->user, path, exists);
+}
+
 #endif

@@ -1,0 +1,5 @@
+#include "corefrag.h"
+
+const char *cf_version(void) {
+    return CF_VERSION;
+}

@@ -1,0 +1,135 @@
+/*
+ * A report as a document: sections of paragraphs, tables and code. Section functions fill it from
+ * views; emitters (text, Markdown, HTML, JSON) know only what stands here. It therefore carries
+ * values beside their meaning: a cell holds a number, its column says whether that is bytes or an
+ * address, its mark how far it can be trusted. Nothing in it is escaped or rounded; that is the
+ * emitter's part, and names from the core are hostile until an emitter has escaped them.
+ *
+ * Building never fails in the middle: when memory runs out the document notes it, what has no room
+ * is left out (a NULL section or table is allowed everywhere), and cf_doc_status() tells at the
+ * end. The document owns its sections, they own their blocks; strings are copied, except that
+ * column descriptions and ids are borrowed and must outlive the document (they are static data).
+ */
+#ifndef CF_REPORT_DOC_H
+#define CF_REPORT_DOC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "corefrag.h"
+
+enum cf_unit {
+    CF_UNIT_TEXT,
+    CF_UNIT_COUNT,
+    CF_UNIT_BYTES,
+    CF_UNIT_PERCENT, /* 0 to 100 */
+    CF_UNIT_ADDRESS, /* two's complement above 2^63, as the database has it */
+    CF_UNIT_BAR,     /* a fraction, 0 to 1, drawn */
+};
+
+/* How a figure relates to the truth. */
+enum cf_mark {
+    CF_MARK_EXACT,
+    CF_MARK_AT_LEAST, /* it rests on something that undercounts, as residency by zero pages does */
+    CF_MARK_BOUND,    /* it cannot be more */
+};
+
+struct cf_column {
+    const char *name; /* for people: "largest hole" */
+    const char *key;  /* for machines: "largest_hole_bytes" */
+    enum cf_unit unit;
+    bool is_residency; /* "at least" where the core's residency is not exact */
+};
+
+enum cf_cell_kind {
+    CF_CELL_EMPTY,   /* does not apply here */
+    CF_CELL_UNKNOWN, /* applies, but nothing in the core tells; never shown as 0 */
+    CF_CELL_INTEGER,
+    CF_CELL_REAL,
+    CF_CELL_TEXT,
+};
+
+struct cf_cell {
+    enum cf_cell_kind kind;
+    enum cf_mark mark;
+    int64_t integer;
+    double real;
+    char *text;
+};
+
+struct cf_table {
+    struct cf_doc *doc;
+    char *title; /* or NULL */
+    char *sql;   /* the query that made it, or NULL */
+    const struct cf_column *columns;
+    size_t nr_columns;
+    bool is_facts;                  /* two columns, a name and what it is: shown without a header */
+    uint64_t nr_more;               /* rows that the query had beyond those shown */
+    CF_ARRAY(struct cf_cell) cells; /* row by row */
+};
+
+enum cf_tone { CF_TONE_PLAIN, CF_TONE_LEAD, CF_TONE_WARNING, CF_TONE_FAINT };
+
+enum cf_block_kind { CF_BLOCK_TEXT, CF_BLOCK_CODE, CF_BLOCK_TABLE };
+
+struct cf_block {
+    enum cf_block_kind kind;
+    enum cf_tone tone;
+    char *text;             /* of a paragraph or a line of code */
+    struct cf_table *table; /* of a table */
+};
+
+struct cf_section {
+    struct cf_doc *doc;
+    const char *id; /* anchor and JSON key: "arenas" */
+    char *title;    /* or NULL: the section opens without a heading */
+    CF_ARRAY(struct cf_block) blocks;
+};
+
+struct cf_doc {
+    char *title;
+    bool failed; /* memory ran out while it was built */
+    CF_ARRAY(struct cf_section *) sections;
+};
+
+/* NULL: out of memory. The caller frees with cf_doc_free(). */
+struct cf_doc *cf_doc_new(void);
+void cf_doc_free(struct cf_doc *doc);
+/* CF_OK, or CF_ENOMEM where a part of the document is missing. */
+int cf_doc_status(const struct cf_doc *doc, struct cf_err *err);
+
+void cf_doc_title(struct cf_doc *doc, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Borrowed until the document ends. `title` may be NULL. */
+struct cf_section *cf_doc_section(struct cf_doc *doc, const char *id, const char *title);
+
+void cf_section_text(struct cf_section *section, enum cf_tone tone, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* One line that a person copies: SQL or a command. */
+void cf_section_code(struct cf_section *section, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Borrowed until the document ends. `columns` is borrowed; `title` and `sql` may be NULL. */
+struct cf_table *cf_section_table(struct cf_section *section, const char *title, const char *sql,
+                                  const struct cf_column *columns, size_t nr_columns);
+/* A table of names and texts without a header. */
+struct cf_table *cf_section_facts(struct cf_section *section);
+
+/* Cells are added row by row, from the left. */
+void cf_table_empty(struct cf_table *table);
+void cf_table_unknown(struct cf_table *table);
+void cf_table_integer(struct cf_table *table, int64_t value, enum cf_mark mark);
+void cf_table_real(struct cf_table *table, double value, enum cf_mark mark);
+void cf_table_text(struct cf_table *table, const char *text);
+/* A whole row of a table of facts. */
+void cf_table_fact(struct cf_table *table, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+size_t cf_table_nr_rows(const struct cf_table *table);
+/* `row` and `column` must exist. */
+const struct cf_cell *cf_table_cell(const struct cf_table *table, size_t row, size_t column);
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * Emitters: a document in, one format out. They know nothing of databases or cores. Each escapes
+ * every text for its own format. A failed write is left in the sink's error flag for the caller;
+ * what they return is a lack of memory.
+ */
+#ifndef CF_REPORT_EMIT_H
+#define CF_REPORT_EMIT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "corefrag.h"
+#include "report/doc.h"
+
+/* Plain text in options->width columns (0: 100); `full` shows exact bytes. */
+int cf_emit_text(const struct cf_doc *doc, const struct cf_report_options *options, FILE *sink,
+                 struct cf_err *err);
+
+#endif

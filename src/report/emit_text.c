@@ -1,0 +1,313 @@
+#include <libsmartcols.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "report/emit.h"
+#include "report/escape.h"
+#include "report/format.h"
+#include "report/wrap.h"
+
+enum {
+    WIDTH_DEFAULT = 100,
+    WIDTH_LEAST = 40,
+    INDENT = 2,
+    GAP = 2,
+    TEXT_LEAST = 12,
+    BAR_CELLS = 26
+};
+
+struct printer {
+    FILE *sink;
+    size_t width;
+    bool exact;
+    bool color;
+};
+
+static void cleanup_table(struct libscols_table **table) {
+    scols_unref_table(*table);
+}
+
+static const char *tone_on(const struct printer *printer, enum cf_tone tone) {
+    static const char *const codes[] = {[CF_TONE_PLAIN] = "",
+                                        [CF_TONE_LEAD] = "\033[1m",
+                                        [CF_TONE_WARNING] = "\033[33m",
+                                        [CF_TONE_FAINT] = "\033[2m"};
+    return printer->color ? codes[tone] : "";
+}
+
+static const char *tone_off(const struct printer *printer, enum cf_tone tone) {
+    return printer->color && tone != CF_TONE_PLAIN ? "\033[0m" : "";
+}
+
+static int no_memory(struct cf_err *err) {
+    return cf_err_set(err, CF_ENOMEM, "out of memory while the report was printed");
+}
+
+static int print_wrapped(const struct printer *printer, enum cf_tone tone, char *escaped,
+                         const char *first, const char *rest, struct cf_err *err) {
+    CF_CLEANUP_FREE char *text = escaped;
+    if (text == NULL)
+        return no_memory(err);
+    (void)fputs(tone_on(printer, tone), printer->sink);
+    cf_text_wrap(printer->sink, text, printer->width, first, rest);
+    (void)fputs(tone_off(printer, tone), printer->sink);
+    return CF_OK;
+}
+
+/* `fraction` of BAR_CELLS cells in eighths of a cell. */
+static char *draw_bar(double fraction) {
+    static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    enum { FULL_BYTES = sizeof "█" - 1 };
+    double clamped = fraction > 1 ? 1 : fraction > 0 ? fraction : 0;
+    unsigned parts = (unsigned)(clamped * BAR_CELLS * 8 + 0.5);
+    char *bar = malloc((BAR_CELLS + 1) * FULL_BYTES + 1);
+    if (bar == NULL)
+        return NULL;
+    char *to = bar;
+    for (unsigned i = 0; i < parts / 8; i++)
+        to = mempcpy(to, "█", FULL_BYTES);
+    *stpncpy(to, eighths[parts % 8], FULL_BYTES) = '\0';
+    return bar;
+}
+
+/* What stands in a cell, escaped; NULL when memory is out. */
+static char *cell_text(const struct printer *printer, const struct cf_table *table, size_t row,
+                       size_t column) {
+    const struct cf_cell *cell = cf_table_cell(table, row, column);
+    const struct cf_column *description = &table->columns[column];
+    if (description->unit == CF_UNIT_BAR && cell->kind == CF_CELL_REAL)
+        return draw_bar(cell->real);
+    char buffer[CF_FORMAT_MAX];
+    return cf_escape_text(cf_format_cell(buffer, description, cell, printer->exact));
+}
+
+/* The cells of a table as they will stand, and how wide each column may be. */
+struct grid {
+    size_t nr_rows;
+    size_t nr_columns;
+    char **cells;
+    size_t *widths;
+};
+
+static void cleanup_grid(struct grid *grid) {
+    for (size_t i = 0; grid->cells != NULL && i < grid->nr_rows * grid->nr_columns; i++)
+        free(grid->cells[i]);
+    free(grid->cells);
+    free(grid->widths);
+}
+
+static bool fill_grid(const struct printer *printer, const struct cf_table *table,
+                      struct grid *grid) {
+    grid->nr_rows = cf_table_nr_rows(table);
+    grid->nr_columns = table->nr_columns;
+    grid->cells = calloc(grid->nr_rows * grid->nr_columns + 1, sizeof *grid->cells);
+    grid->widths = calloc(grid->nr_columns, sizeof *grid->widths);
+    if (grid->cells == NULL || grid->widths == NULL)
+        return false;
+    for (size_t c = 0; c < grid->nr_columns; c++)
+        grid->widths[c] = table->is_facts ? 0 : cf_text_width(table->columns[c].name);
+    for (size_t i = 0; i < grid->nr_rows * grid->nr_columns; i++) {
+        size_t column = i % grid->nr_columns;
+        grid->cells[i] = cell_text(printer, table, i / grid->nr_columns, column);
+        if (grid->cells[i] == NULL)
+            return false;
+        size_t width = cf_text_width(grid->cells[i]);
+        if (width > grid->widths[column])
+            grid->widths[column] = width;
+    }
+    return true;
+}
+
+/* Narrows the widest texts until the row fits; numbers are never cut. */
+static void fit_grid(const struct cf_table *table, struct grid *grid, size_t available) {
+    size_t total = GAP * (grid->nr_columns - 1);
+    for (size_t c = 0; c < grid->nr_columns; c++)
+        total += grid->widths[c];
+    while (total > available) {
+        size_t widest = grid->nr_columns;
+        for (size_t c = 0; c < grid->nr_columns; c++)
+            if (table->columns[c].unit == CF_UNIT_TEXT && grid->widths[c] > TEXT_LEAST &&
+                (widest == grid->nr_columns || grid->widths[c] > grid->widths[widest]))
+                widest = c;
+        if (widest == grid->nr_columns)
+            return;
+        grid->widths[widest]--;
+        total--;
+    }
+}
+
+/* `text` with line breaks after at most `width` columns; NULL when memory is out. */
+static char *break_lines(const char *text, size_t width) {
+    char *broken = NULL;
+    size_t len = 0;
+    FILE *stream = open_memstream(&broken, &len);
+    if (stream == NULL)
+        return NULL;
+    cf_text_wrap(stream, text, width, "", "");
+    bool failed = ferror(stream) != 0;
+    if (fclose(stream) != 0 || failed) {
+        free(broken);
+        return NULL;
+    }
+    if (len > 0)
+        broken[len - 1] = '\0';
+    return broken;
+}
+
+static bool add_columns(struct libscols_table *out, const struct cf_table *table) {
+    for (size_t c = 0; c < table->nr_columns; c++) {
+        const struct cf_column *column = &table->columns[c];
+        bool is_text = column->unit == CF_UNIT_TEXT || column->unit == CF_UNIT_BAR;
+        int flags = is_text ? SCOLS_FL_WRAP : SCOLS_FL_RIGHT;
+        struct libscols_column *added = scols_table_new_column(out, column->name, 0, flags);
+        if (added == NULL)
+            return false;
+        if (is_text && (scols_column_set_wrapfunc(added, scols_wrapnl_chunksize,
+                                                  scols_wrapnl_nextchunk, NULL) != 0 ||
+                        scols_column_set_safechars(added, "\n") != 0))
+            return false;
+    }
+    return true;
+}
+
+static bool add_rows(struct libscols_table *out, const struct grid *grid) {
+    for (size_t row = 0; row < grid->nr_rows; row++) {
+        struct libscols_line *line = scols_table_new_line(out, NULL);
+        if (line == NULL)
+            return false;
+        for (size_t c = 0; c < grid->nr_columns; c++) {
+            char *text = break_lines(grid->cells[row * grid->nr_columns + c], grid->widths[c]);
+            if (text == NULL || scols_line_refer_data(line, c, text) != 0) {
+                free(text);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* The table as libsmartcols lays it out, `width` columns wide at most; the caller frees. */
+static char *lay_out(const struct cf_table *table, const struct grid *grid, size_t width) {
+    CF_CLEANUP(cleanup_table) struct libscols_table *out = scols_new_table();
+    if (out == NULL || !add_columns(out, table) || !add_rows(out, grid))
+        return NULL;
+    char *text = NULL;
+    if (scols_table_set_termforce(out, SCOLS_TERMFORCE_ALWAYS) != 0 ||
+        scols_table_set_termwidth(out, width) != 0 ||
+        scols_table_set_column_separator(out, "  ") != 0 ||
+        scols_table_enable_noheadings(out, table->is_facts) != 0 ||
+        /* It would escape the backslashes of our own escapes once more. */
+        scols_table_enable_noencoding(out, 1) != 0 ||
+        scols_print_table_to_string(out, &text) != 0)
+        return NULL;
+    return text;
+}
+
+/* Prints the lines of `text` indented and without spaces at their ends; the first is the header. */
+static void print_lines(const struct printer *printer, const char *text, bool has_header) {
+    enum cf_tone tone = has_header ? CF_TONE_LEAD : CF_TONE_PLAIN;
+    while (*text != '\0') {
+        size_t len = strcspn(text, "\n");
+        size_t shown = len;
+        while (shown > 0 && text[shown - 1] == ' ')
+            shown--;
+        (void)fprintf(printer->sink, "%s%*s%.*s%s\n", tone_on(printer, tone), INDENT, "",
+                      (int)shown, text, tone_off(printer, tone));
+        text += len + (text[len] == '\n');
+        tone = CF_TONE_PLAIN;
+    }
+}
+
+static int print_sql(const struct printer *printer, const char *sql, struct cf_err *err) {
+    return print_wrapped(printer, CF_TONE_FAINT, cf_escape_code(sql), "  SQL: ", "    ", err);
+}
+
+static void print_more(const struct printer *printer, const struct cf_table *table) {
+    if (table->nr_more == 0)
+        return;
+    char count[CF_FORMAT_MAX];
+    (void)fprintf(printer->sink, "%*s... %s more (--full shows all)\n", INDENT, "",
+                  cf_format_count(count, (int64_t)table->nr_more));
+}
+
+static int print_table(const struct printer *printer, const struct cf_table *table,
+                       struct cf_err *err) {
+    CF_CLEANUP(cleanup_grid) struct grid grid = {0};
+    if (!fill_grid(printer, table, &grid))
+        return no_memory(err);
+    int status = CF_OK;
+    if (table->title != NULL)
+        status = print_wrapped(printer, CF_TONE_PLAIN, cf_escape_text(table->title), "", "", err);
+    if (status == CF_OK && grid.nr_rows > 0) {
+        fit_grid(table, &grid, printer->width - INDENT);
+        CF_CLEANUP_FREE char *text = lay_out(table, &grid, printer->width - INDENT);
+        if (text == NULL)
+            return no_memory(err);
+        print_lines(printer, text, !table->is_facts);
+        print_more(printer, table);
+    }
+    if (status == CF_OK && table->sql != NULL)
+        status = print_sql(printer, table->sql, err);
+    return status;
+}
+
+static int print_block(const struct printer *printer, const struct cf_block *block,
+                       struct cf_err *err) {
+    switch (block->kind) {
+    case CF_BLOCK_TEXT:
+        return print_wrapped(printer, block->tone, cf_escape_text(block->text), "", "", err);
+    case CF_BLOCK_CODE:
+        return print_wrapped(printer, CF_TONE_PLAIN, cf_escape_code(block->text), "  ", "    ",
+                             err);
+    case CF_BLOCK_TABLE:
+        break;
+    }
+    return print_table(printer, block->table, err);
+}
+
+static int print_section(const struct printer *printer, const struct cf_section *section,
+                         struct cf_err *err) {
+    int status = CF_OK;
+    (void)fputc('\n', printer->sink);
+    if (section->title != NULL)
+        status = print_wrapped(printer, CF_TONE_LEAD, cf_escape_text(section->title), "", "", err);
+    for (size_t i = 0; i < section->blocks.len && status == CF_OK; i++)
+        status = print_block(printer, &section->blocks.items[i], err);
+    return status;
+}
+
+/* Widths and libsmartcols go by the thread's locale; ours is UTF-8 whatever the user's is, so that
+ * a report is the same everywhere. (locale_t)0 where the system has no such locale: then what is
+ * not ASCII may stand out of line. */
+static locale_t enter_utf8(locale_t *mine) {
+    *mine = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    return *mine == (locale_t)0 ? (locale_t)0 : uselocale(*mine);
+}
+
+static void leave_utf8(locale_t mine, locale_t before) {
+    if (mine == (locale_t)0)
+        return;
+    (void)uselocale(before);
+    freelocale(mine);
+}
+
+int cf_emit_text(const struct cf_doc *doc, const struct cf_report_options *options, FILE *sink,
+                 struct cf_err *err) {
+    size_t width = options->width == 0 ? WIDTH_DEFAULT : options->width;
+    struct printer printer = {.sink = sink,
+                              .width = width < WIDTH_LEAST ? WIDTH_LEAST : width,
+                              .exact = options->full,
+                              .color = options->color};
+    locale_t mine;
+    locale_t before = enter_utf8(&mine);
+    int status = CF_OK;
+    if (doc->title != NULL)
+        status = print_wrapped(&printer, CF_TONE_LEAD, cf_escape_text(doc->title), "", "  ", err);
+    for (size_t i = 0; i < doc->sections.len && status == CF_OK; i++)
+        status = print_section(&printer, doc->sections.items[i], err);
+    leave_utf8(mine, before);
+    return status;
+}
