@@ -152,6 +152,10 @@ int cf_chunkmap_add_mmapped(struct cf_chunkmap *map, const struct cf_mmapped *mm
     return CF_OK;
 }
 
+struct cf_mmapped *cf_chunkmap_mmapped_mutable(struct cf_chunkmap *map, size_t index) {
+    return &map->mmapped.items[index];
+}
+
 static void summarise(struct cf_chunkmap *map) {
     for (size_t i = 0; i < map->nr_words; i++)
         if (map->starts[i] != 0)

@@ -37,6 +37,7 @@ int cf_chunkmap_add_odd(struct cf_chunkmap *map, const struct cf_heap *heap, uin
 
 int cf_chunkmap_add_mmapped(struct cf_chunkmap *map, const struct cf_mmapped *mmapped,
                             struct cf_err *err);
+struct cf_mmapped *cf_chunkmap_mmapped_mutable(struct cf_chunkmap *map, size_t index);
 int cf_chunkmap_seal(struct cf_chunkmap *map, struct cf_err *err);
 
 /* The same readers as of a sealed map work while it is being filled, except for odd chunks. */
