@@ -54,7 +54,7 @@ REPLAY_BIN := $(FUZZ:tests/fuzz/fuzz_%.c=$(B)/tests/fuzz/replay_%)
 .PHONY: all deps demo test check test-unit test-e2e test-fuzz gen lint bench fuzz valgrind asan \
 	install uninstall test-install format clean help FORCE
 
-all: $(if $(CLI_SRC),build/corefrag) build/libcorefrag.a ## the program and the library (default)
+all: $(if $(wildcard src/lib/analyze.c),build/corefrag) build/libcorefrag.a ## the program and the library (default)
 
 # ---- program and library ----
 
