@@ -38,6 +38,7 @@ TESTS := $(wildcard tests/unit/test_*.c)
 E2E := $(wildcard tests/e2e/test_*.c)
 GEN := $(wildcard tests/gen/*.c)
 FUZZ := $(wildcard tests/fuzz/fuzz_*.c)
+SEEDS := $(patsubst tests/fuzz/%.zst,build/%,$(wildcard tests/fuzz/seeds/*.zst))
 
 objects = $(patsubst %.c,$(B)/%.o,$(1))
 helpers = $(call objects,$(filter-out $(wildcard $(1)/test_*.c),$(wildcard $(1)/*.c)))
@@ -105,7 +106,7 @@ deps: ## installs what is missing (Debian, Ubuntu)
 test: deps ## everything: unit tests, end to end, fuzz corpora
 	@$(MAKE) --no-print-directory check
 
-check: all $(TEST_BIN) $(REPLAY_BIN) $(E2E_BIN) $(GEN_BIN)
+check: all $(TEST_BIN) $(REPLAY_BIN) $(SEEDS) $(E2E_BIN) $(GEN_BIN)
 	@COREFRAG=$(B)/corefrag GEN=build/gen sh tests/run.sh $(B)/log $(TEST_BIN) $(REPLAY_BIN) $(E2E_BIN)
 
 test-unit: $(TEST_BIN) ## unit tests only
@@ -114,7 +115,7 @@ test-unit: $(TEST_BIN) ## unit tests only
 test-e2e: all $(E2E_BIN) $(GEN_BIN) ## end to end only
 	@COREFRAG=$(B)/corefrag GEN=build/gen sh tests/run.sh $(B)/log $(E2E_BIN)
 
-test-fuzz: $(REPLAY_BIN) ## replays the fuzz corpora
+test-fuzz: $(REPLAY_BIN) $(SEEDS) ## replays the fuzz corpora
 	@sh tests/run.sh $(B)/log $(REPLAY_BIN)
 
 asan: ## the tests under ASan and UBSan
@@ -142,15 +143,19 @@ lint: ## layers, headers, function length, who may include what
 	@sh tests/lint/selftest.sh
 	@sh tests/lint/lint.sh
 
-# ---- fuzzing: tests/fuzz/fuzz_X.c, its seeds in tests/fuzz/seeds/X ----
+# ---- fuzzing: the targets are tests/fuzz/fuzz_X.c, their seeds small cores ----
 
 FUZZ_MINUTES ?= 1
 FUZZ_FLAGS := -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -pthread
 
-fuzz: $(FUZZ:tests/fuzz/%.c=build/fuzz/%) ## each target for FUZZ_MINUTES=1 under libFuzzer (clang)
-	@for f in $^; do n=$${f##*/fuzz_}; mkdir -p build/fuzz/found/$$n; \
+fuzz: $(FUZZ:tests/fuzz/%.c=build/fuzz/%) $(SEEDS) ## each target for FUZZ_MINUTES=1 (clang's libFuzzer)
+	@for f in $(filter build/fuzz/%,$^); do mkdir -p $$f.found; \
 		$$f -max_total_time=$$(($(FUZZ_MINUTES) * 60)) -rss_limit_mb=2048 -timeout=20 \
-			-artifact_prefix=build/fuzz/ build/fuzz/found/$$n tests/fuzz/seeds/$$n || exit 1; done
+			-artifact_prefix=$$f. $$f.found build/seeds || exit 1; done
+
+build/seeds/%: tests/fuzz/seeds/%.zst
+	@mkdir -p $(@D)
+	@zstd -dqf -o $@ $<
 
 build/fuzz/%: tests/fuzz/%.c $(LIB_SRC) $(B)/schema_sql.h
 	@command -v $(CLANG) > /dev/null || { echo "make fuzz needs clang with libFuzzer"; exit 1; }

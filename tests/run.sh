@@ -15,7 +15,7 @@ for program in "$@"; do
     ${WRAP:-} "$program" > "$log" 2>&1 < /dev/null
     status=$?
     took=$(($(date +%s) - started))
-    if [ $status = 0 ] && grep -q '^\[  PASSED  \]' "$log"; then
+    if [ $status = 0 ] && grep -q '^\[  PASSED  \] [1-9]' "$log"; then
         [ $took -lt 5 ] || echo "$(basename "$program") took $took s"
     else
         echo "==== $program failed (exit status $status) ===="
@@ -24,6 +24,7 @@ for program in "$@"; do
     fi
 done
 for program in "$@"; do
+    basename "$program"
     grep -E '^\[(==========|  PASSED  |  FAILED  |  SKIPPED )\].*(test|run)' "$logs/$(basename "$program").log" |
         grep -v '^\[==========\] Running'
 done
