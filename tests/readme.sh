@@ -1,0 +1,25 @@
+#!/bin/sh
+# Runs every SQL block of README.md against a database; each must succeed.
+#
+#   sh tests/readme.sh DATABASE
+set -u
+db=$1
+blocks=$(mktemp -d) || exit 2
+trap 'rm -rf "$blocks"' EXIT
+awk -v dir="$blocks" '
+    /^```sql$/ { on = 1; n++; next }
+    /^```$/ { on = 0 }
+    on { print > (dir "/" sprintf("%02d", n) ".sql") }
+' README.md
+failed=0
+count=0
+for block in "$blocks"/*.sql; do
+    count=$((count + 1))
+    if ! sqlite3 -bail "$db" < "$block" > "$blocks/out" 2>&1; then
+        echo "README.md: a query fails on $db:"
+        cat "$block" "$blocks/out"
+        failed=1
+    fi
+done
+[ "$count" -ge 10 ] || { echo "README.md: $count queries, ten are promised"; failed=1; }
+exit $failed
