@@ -2,8 +2,8 @@
  * An ELF core: its header, PT_LOAD segments, notes and file, as the producer wrote them.
  *
  * The file is mapped, never read whole. Everything here is parsed by our own bounded reader,
- * since libelf clamps or refuses damaged headers; libelf only confirms the container. Nothing in
- * it is trusted: a segment that lies beyond the end of the file keeps its declared size and gets
+ * since libelf clamps or refuses damaged headers, and needs no libelf at all. Nothing in it is
+ * trusted: a segment that lies beyond the end of the file keeps its declared size and gets
  * a smaller `present_bytes`. The object is immutable once open and owns all that it hands out.
  *
  * Facts relied on: kernel cores hold every VMA as a PT_LOAD and their notes at the front; gcore
@@ -34,7 +34,7 @@ enum cf_producer {
 /* One PT_LOAD, in the order of the program headers. */
 struct cf_segment {
     uint64_t vaddr;
-    uint64_t mem_bytes;     /* p_memsz */
+    uint64_t mem_bytes;     /* p_memsz, clipped so that vaddr + mem_bytes does not wrap */
     uint64_t file_bytes;    /* p_filesz, as declared, at most mem_bytes */
     uint64_t present_bytes; /* of file_bytes, what the file really has */
     uint64_t offset;        /* of its first byte in the file */
@@ -44,12 +44,12 @@ struct cf_segment {
 /* One NT_PRSTATUS with the notes that belong to it. The first is the thread that dumped. */
 struct cf_core_thread {
     uint32_t tid;
-    int32_t signal;                /* pr_cursig */
-    bool has_tp;                   /* thread pointer known (fs_base, NT_386_TLS, NT_ARM_TLS) */
+    int32_t signal; /* pr_cursig */
+    bool has_tp;    /* known by fs_base, NT_386_TLS or NT_ARM_TLS */
     uint64_t tp;
     uint64_t sp;
     uint64_t pc;
-    const unsigned char *regs;     /* general registers, borrowed from the core */
+    const unsigned char *regs; /* general registers, borrowed from the core */
     size_t regs_bytes;
 };
 
@@ -75,6 +75,17 @@ struct cf_core_flaw {
  */
 int cf_core_open(const struct cf_context *ctx, int fd, const char *name, struct cf_core **out,
                  struct cf_err *err);
+
+/* Where the file came from, when that is not simply the file that the user named. All zero is
+ * the default. */
+struct cf_core_origin {
+    bool holes_are_ours; /* the unpacking punched zeros: its holes say nothing about residency */
+    bool truncated;      /* the archive ended too early: what lacks cannot be counted */
+};
+
+int cf_core_open_from(const struct cf_context *ctx, int fd, const char *name,
+                      const struct cf_core_origin *origin, struct cf_core **out,
+                      struct cf_err *err);
 void cf_core_free(struct cf_core *core);
 
 const char *cf_core_name(const struct cf_core *core);
@@ -88,8 +99,11 @@ const char *cf_core_producer_name(const struct cf_core *core);
 
 /* All declared bytes are in the file, all headers and notes could be read. */
 bool cf_core_complete(const struct cf_core *core);
-/* Bytes that the headers promise and the file does not have. */
+/* Bytes that the headers promise and the file does not have. May be 0 in an incomplete core, when
+ * the headers themselves are cut so that nobody knows what they promised. */
 uint64_t cf_core_missing_bytes(const struct cf_core *core);
+/* The holes of the file are those that the producer left, as far as anybody knows. */
+bool cf_core_holes_are_evidence(const struct cf_core *core);
 
 size_t cf_core_nr_segments(const struct cf_core *core);
 const struct cf_segment *cf_core_segment(const struct cf_core *core, size_t index);
@@ -101,17 +115,20 @@ const struct cf_core_thread *cf_core_thread(const struct cf_core *core, size_t i
 
 size_t cf_core_nr_files(const struct cf_core *core);
 const struct cf_core_file *cf_core_file(const struct cf_core *core, size_t index);
-bool cf_core_has_files(const struct cf_core *core); /* NT_FILE was there and whole */
+/* NT_FILE was there and whole. False with rows when it was cut: what they say holds, what they do
+ * not name could still be a file's. */
+bool cf_core_has_files(const struct cf_core *core);
 
 /* NT_AUXV's value of `type` (AT_...); false when absent. */
 bool cf_core_auxv(const struct cf_core *core, uint64_t type, uint64_t *out);
 /* NT_AUXV's bytes as they stand, to be found on the main thread's stack; NULL when absent. */
 const unsigned char *cf_core_auxv_bytes(const struct cf_core *core, size_t *bytes);
-uint64_t cf_core_page_bytes(const struct cf_core *core); /* AT_PAGESZ, else 4096 */
+/* AT_PAGESZ where it is a power of two from 4 KiB to 2 MiB, else 4096. */
+uint64_t cf_core_page_bytes(const struct cf_core *core);
 
-uint32_t cf_core_pid(const struct cf_core *core);      /* 0: not known */
-int32_t cf_core_signal(const struct cf_core *core);    /* 0: not known */
-const char *cf_core_command(const struct cf_core *core); /* pr_fname, "" when not known */
+uint32_t cf_core_pid(const struct cf_core *core);          /* 0: not known */
+int32_t cf_core_signal(const struct cf_core *core);        /* 0: not known */
+const char *cf_core_command(const struct cf_core *core);   /* pr_fname, "" when not known */
 const char *cf_core_arguments(const struct cf_core *core); /* pr_psargs, "" when not known */
 
 size_t cf_core_nr_flaws(const struct cf_core *core);

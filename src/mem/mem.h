@@ -4,9 +4,9 @@
  * Absence is a type: an address is unmapped, mapped but not dumped, cut off with the file's end,
  * not resident, of unknown residency, or resident; none of the first ones ever reads as zeros,
  * except that a dumped page which was not resident holds the zeros that the process would have
- * read. Regions are sorted by address and do not overlap (where the segments of a hostile core
- * do, the earlier in the file wins and the rest is a flaw). The object borrows the core, is
- * immutable, and costs memory in proportion to segments and runs of data, not to sizes.
+ * read. Regions are sorted by address and do not overlap (where the segments of a hostile core do,
+ * the earlier in the table of segments wins and the rest is a flaw). The object borrows the core,
+ * is immutable, and costs memory in proportion to segments and runs of data, not to sizes.
  */
 #ifndef CF_MEM_MEM_H
 #define CF_MEM_MEM_H
@@ -22,11 +22,11 @@ struct cf_mem;
 
 enum cf_page_state {
     CF_PAGE_UNMAPPED,
-    CF_PAGE_NOT_DUMPED,   /* mapped, the producer left it out */
-    CF_PAGE_CUT_OFF,      /* dumped, but beyond the end of the file */
+    CF_PAGE_NOT_DUMPED, /* mapped, the producer left it out */
+    CF_PAGE_CUT_OFF,    /* dumped, but beyond the end of the file */
     CF_PAGE_RESIDENT,
     CF_PAGE_NOT_RESIDENT,
-    CF_PAGE_UNKNOWN,      /* dumped; residency cannot be had (file mappings, shared memory) */
+    CF_PAGE_UNKNOWN, /* dumped; residency cannot be had (file mappings, shared memory) */
 };
 
 enum cf_residency_source {
@@ -37,22 +37,26 @@ enum cf_residency_source {
 };
 
 enum cf_region_kind {
-    CF_REGION_ANONYMOUS,  /* private, no file behind it */
-    CF_REGION_FILE,       /* NT_FILE names a file */
-    CF_REGION_SHARED,     /* shared memory: /dev/zero, /SYSV, memfd, /dev/shm */
-    CF_REGION_UNKNOWN,    /* the core has no NT_FILE: could be either */
+    CF_REGION_ANONYMOUS, /* private, no file behind it */
+    CF_REGION_FILE,      /* NT_FILE names a file */
+    CF_REGION_SHARED,    /* shared memory: /dev/zero, /SYSV, memfd, /dev/shm; the kernel's vdso */
+    CF_REGION_UNKNOWN,   /* the core has no NT_FILE: could be either */
 };
 
-/* One piece of one PT_LOAD with one state of dumping; the rest of the segment is its neighbour. */
+/*
+ * One piece of one PT_LOAD with one state of dumping and one file behind it; the rest of the
+ * segment is its neighbour. So a region is wholly data, wholly cut off, or wholly not dumped:
+ * one of data_bytes and cut_bytes is end - start or both are 0.
+ */
 struct cf_region {
     uint64_t start;
     uint64_t end;
-    uint64_t offset;      /* in the core file, of `start`; meaningless unless data_bytes > 0 */
-    uint64_t data_bytes;  /* from `start`, in the file; less than the region when cut or partial */
-    uint64_t cut_bytes;   /* after the data, declared but beyond the end of the file */
-    uint32_t flags;       /* PF_R, PF_W, PF_X */
-    uint32_t segment;     /* index in the core's program headers */
-    int32_t file;         /* index in the core's NT_FILE rows, or -1 */
+    uint64_t offset;     /* in the core file, of `start`; meaningless unless data_bytes > 0 */
+    uint64_t data_bytes; /* in the file */
+    uint64_t cut_bytes;  /* declared but beyond the end of the file */
+    uint32_t flags;      /* PF_R, PF_W, PF_X */
+    uint32_t segment;    /* index in the core's program headers */
+    int32_t file;        /* index in the core's NT_FILE rows, or -1 */
     enum cf_region_kind kind;
 };
 

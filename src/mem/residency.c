@@ -1,0 +1,266 @@
+/*
+ * Which pages were in memory when the core was written.
+ *
+ * In an original kernel core a hole in the file means that an anonymous page was not resident, and
+ * data means that it was, even where the data is all zeros. A tool that copies sparsely punches
+ * the zeros too; so the holes are believed only where some all-zero anonymous page stands in the
+ * file as data, which no such copy leaves behind. Otherwise pages of zeros are taken for absent.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/checked.h"
+#include "base/context.h"
+#include "base/err.h"
+#include "mem/mem_private.h"
+
+enum { DROP_BYTES = 16 << 20, STEP_BYTES = 4 << 20 };
+
+/* The file's data, in file offsets; what lies between is holes. */
+struct extents {
+    struct mem_runs runs;
+    bool have_holes; /* in the data of anonymous memory */
+};
+
+/* A file system that knows of no holes says that all is data. */
+static int find_extents(const struct cf_mem *mem, struct extents *out, struct cf_err *err) {
+    int fd = cf_core_fd(mem->core);
+    uint64_t file_bytes = cf_core_file_bytes(mem->core);
+    uint64_t at = 0;
+    while (at < file_bytes) {
+        off_t data = lseek(fd, (off_t)at, SEEK_DATA);
+        if (data < 0 && errno == ENXIO)
+            return CF_OK;
+        off_t hole = data < 0 ? -1 : lseek(fd, data, SEEK_HOLE);
+        uint64_t start = data < 0 ? at : (uint64_t)data;
+        uint64_t end = hole < 0 || (uint64_t)hole > file_bytes ? file_bytes : (uint64_t)hole;
+        if (start >= end)
+            return CF_OK;
+        if (!mem_runs_add(&out->runs, start, end))
+            return cf_err_nomem(err, (out->runs.len + 1) * sizeof *out->runs.items,
+                                "the file's extents");
+        at = end;
+    }
+    return CF_OK;
+}
+
+static bool region_has_holes(const struct extents *extents, const struct cf_region *region) {
+    uint64_t end = region->offset + region->data_bytes;
+    return mem_runs_bytes_below(&extents->runs, end) -
+               mem_runs_bytes_below(&extents->runs, region->offset) <
+           region->data_bytes;
+}
+
+static bool any_region_has_holes(const struct cf_mem *mem, const struct extents *extents) {
+    for (size_t i = 0; i < mem->regions.len; i++) {
+        const struct cf_region *region = &mem->regions.items[i];
+        if (mem_region_is_known(region) && region_has_holes(extents, region))
+            return true;
+    }
+    return false;
+}
+
+/* A pass over the stored pages of anonymous memory, in the order of addresses. */
+struct scan {
+    const struct cf_context *ctx;
+    struct cf_mem *mem;
+    const struct extents *extents;
+    bool by_content;    /* only pages that are not all zeros count */
+    bool stop_at_zeros; /* the first page of zeros ends the pass */
+    bool met_zeros;
+    uint64_t done_bytes;
+    uint64_t total_bytes; /* upper bound of done_bytes */
+    uint64_t window;      /* part of the file whose pages we may have resident */
+    uint64_t window_end;
+};
+
+static bool is_zero(const unsigned char *bytes, size_t nr_bytes) {
+    enum { BLOCK = 256 };
+    /* Most pages differ from zero at once; the loop over words is for the compiler to vectorise. */
+    while (nr_bytes >= BLOCK) {
+        uint64_t words[BLOCK / sizeof(uint64_t)];
+        uint64_t any = 0;
+        memcpy(words, bytes, BLOCK);
+        for (size_t i = 0; i < BLOCK / sizeof(uint64_t); i++)
+            any |= words[i];
+        if (any != 0)
+            return false;
+        bytes += BLOCK;
+        nr_bytes -= BLOCK;
+    }
+    unsigned char any = 0;
+    for (size_t i = 0; i < nr_bytes; i++)
+        any |= bytes[i];
+    return any == 0;
+}
+
+/* Adds the pages of [start, end) that have content. False: memory is out. */
+static bool add_by_content(struct scan *scan, uint64_t start, uint64_t end,
+                           const unsigned char *bytes) {
+    uint64_t page_bytes = scan->mem->page_bytes;
+    for (uint64_t at = start; at < end;) {
+        uint64_t left = page_bytes - (at & (page_bytes - 1));
+        uint64_t next = left < end - at ? at + left : end;
+        if (!is_zero(bytes + (at - start), (size_t)(next - at))) {
+            if (!mem_runs_add(&scan->mem->resident, at, next))
+                return false;
+        } else {
+            scan->met_zeros = scan->met_zeros || next - at == page_bytes;
+            if (scan->met_zeros && scan->stop_at_zeros)
+                return true;
+        }
+        at = next;
+    }
+    return true;
+}
+
+static void drop_window(struct scan *scan) {
+    if (scan->window < scan->window_end)
+        cf_core_drop(scan->mem->core, scan->window, scan->window_end - scan->window);
+    scan->window_end = scan->window;
+}
+
+/*
+ * Tells that [offset, offset + bytes) of the file is about to be read. Pages are dropped by the
+ * window and not by what was read: a fault maps the neighbours too, where many small regions stand
+ * side by side.
+ */
+static void enter_window(struct scan *scan, uint64_t offset, uint64_t bytes) {
+    uint64_t start = offset < scan->window ? offset : scan->window;
+    uint64_t end = offset + bytes > scan->window_end ? offset + bytes : scan->window_end;
+    bool is_empty = scan->window == scan->window_end;
+    if (!is_empty && end - start > DROP_BYTES) {
+        drop_window(scan);
+        is_empty = true;
+    }
+    scan->window = is_empty ? offset : start;
+    scan->window_end = is_empty ? offset + bytes : end;
+}
+
+static bool scan_stored(struct scan *scan, const struct cf_region *region, uint64_t start,
+                        uint64_t end) {
+    if (!scan->by_content)
+        return mem_runs_add(&scan->mem->resident, start, end);
+    while (start < end && !(scan->met_zeros && scan->stop_at_zeros)) {
+        uint64_t step = cf_align_down(start, STEP_BYTES) + STEP_BYTES;
+        uint64_t stop = step > start && step < end ? step : end;
+        uint64_t offset = region->offset + (start - region->start);
+        const unsigned char *bytes = cf_core_bytes(scan->mem->core, offset, stop - start);
+        enter_window(scan, offset, stop - start);
+        if (bytes == NULL || !add_by_content(scan, start, stop, bytes))
+            return false;
+        scan->done_bytes += stop - start;
+        cf_progress(scan->ctx, "residency", scan->done_bytes, scan->total_bytes);
+        start = stop;
+    }
+    return true;
+}
+
+/* The stored pieces of a region, widened to whole pages. */
+static bool scan_region(struct scan *scan, const struct cf_region *region) {
+    const struct mem_runs *runs = &scan->extents->runs;
+    uint64_t page_bytes = scan->mem->page_bytes;
+    uint64_t region_end = region->offset + region->data_bytes;
+    uint64_t pos = region->start;
+    for (size_t i = mem_runs_above(runs, region->offset); i < runs->len; i++) {
+        if (runs->items[i].start >= region_end)
+            break;
+        uint64_t from = runs->items[i].start > region->offset
+                            ? region->start + (runs->items[i].start - region->offset)
+                            : region->start;
+        uint64_t to = runs->items[i].end < region_end
+                          ? region->start + (runs->items[i].end - region->offset)
+                          : region->end;
+        uint64_t widened;
+        from = cf_align_down(from, page_bytes);
+        from = from > pos ? from : pos;
+        to = cf_align_up(to, page_bytes, &widened) && widened < region->end ? widened : region->end;
+        if (from < to && !scan_stored(scan, region, from, to))
+            return false;
+        pos = to > pos ? to : pos;
+    }
+    return true;
+}
+
+static int scan_regions(struct scan *scan, struct cf_err *err) {
+    for (size_t i = 0; i < scan->mem->regions.len; i++) {
+        const struct cf_region *region = &scan->mem->regions.items[i];
+        if (!mem_region_is_known(region))
+            continue;
+        if (!scan_region(scan, region))
+            return cf_err_nomem(err, (scan->mem->resident.len + 1) * sizeof(struct mem_run),
+                                "runs of resident pages");
+        if (scan->met_zeros && scan->stop_at_zeros)
+            return CF_OK;
+    }
+    return CF_OK;
+}
+
+static int run_scan(struct scan *scan, struct cf_err *err) {
+    int status = scan_regions(scan, err);
+    drop_window(scan);
+    return status;
+}
+
+/* On a file system of larger blocks than the core's pages a hole is coarser than a page, and data
+ * may be what only shares its block with data. */
+static bool holes_are_fine(const struct cf_mem *mem) {
+    struct stat st;
+    return fstat(cf_core_fd(mem->core), &st) == 0 && st.st_blksize > 0 &&
+           (uint64_t)st.st_blksize <= mem->page_bytes;
+}
+
+static int judge_by_file(const struct cf_context *ctx, struct cf_mem *mem,
+                         const struct extents *extents, struct cf_err *err) {
+    bool holes_may_count = cf_core_producer(mem->core) == CF_PRODUCER_KERNEL &&
+                           cf_core_holes_are_evidence(mem->core) && extents->have_holes &&
+                           holes_are_fine(mem);
+    struct scan scan = {
+        .ctx = ctx,
+        .mem = mem,
+        .extents = extents,
+        .by_content = true,
+        .stop_at_zeros = holes_may_count,
+        .total_bytes = mem_runs_bytes_below(&mem->known, UINT64_MAX),
+    };
+    mem->source = CF_RESIDENCY_ZERO_PAGES;
+    int status = run_scan(&scan, err);
+    if (status != CF_OK || !holes_may_count || !scan.met_zeros)
+        return status;
+    mem->resident.len = 0;
+    mem->source = CF_RESIDENCY_HOLES;
+    mem->exact = true;
+    scan.by_content = false;
+    scan.stop_at_zeros = false;
+    return run_scan(&scan, err);
+}
+
+static int judge_by_gaps(struct cf_mem *mem, struct cf_err *err) {
+    for (size_t i = 0; i < mem->known.len; i++) {
+        const struct mem_run *run = &mem->known.items[i];
+        if (!mem_runs_add(&mem->resident, run->start, run->end))
+            return cf_err_nomem(err, (mem->resident.len + 1) * sizeof *run,
+                                "runs of resident pages");
+    }
+    mem->source = CF_RESIDENCY_GAPS;
+    mem->exact = true;
+    return CF_OK;
+}
+
+int mem_judge_residency(const struct cf_context *ctx, struct cf_mem *mem, struct cf_err *err) {
+    if (mem->known.len == 0)
+        return CF_OK;
+    if (mem_has_gaps(mem))
+        return judge_by_gaps(mem, err);
+    struct extents extents = {0};
+    int status = find_extents(mem, &extents, err);
+    if (status == CF_OK) {
+        extents.have_holes = any_region_has_holes(mem, &extents);
+        status = judge_by_file(ctx, mem, &extents, err);
+    }
+    cf_array_free(&extents.runs);
+    return status;
+}
