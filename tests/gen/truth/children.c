@@ -73,9 +73,16 @@ static _Noreturn void trim(void) {
     _exit(0);
 }
 
-static bool is_interesting(uint64_t nr) {
-    return nr == SYS_madvise || nr == SYS_brk || nr == SYS_munmap || nr == SYS_mprotect ||
-           nr == SYS_mremap || nr == SYS_mmap;
+const char *call_name(uint64_t nr) {
+    static const struct {
+        uint64_t nr;
+        const char *name;
+    } calls[] = {{SYS_madvise, "madvise"}, {SYS_brk, "brk"},       {SYS_munmap, "munmap"},
+                 {SYS_mremap, "mremap"},   {SYS_mmap, "mmap"},     {SYS_mprotect, "mprotect"}};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        if (calls[i].nr == nr) return calls[i].name;
+    }
+    return NULL;
 }
 
 static void note_call(const struct __ptrace_syscall_info *info, struct table_call *open_call) {
@@ -84,7 +91,7 @@ static void note_call(const struct __ptrace_syscall_info *info, struct table_cal
         for (int i = 0; i < 3; i++) open_call->arg[i] = info->entry.args[i];
         return;
     }
-    if (info->op != PTRACE_SYSCALL_INFO_EXIT || !is_interesting(open_call->nr)) return;
+    if (info->op != PTRACE_SYSCALL_INFO_EXIT || !call_name(open_call->nr)) return;
     open_call->result = (uint64_t)info->exit.rval;
     if (table->nr_calls < TABLE_CALLS) {
         table->calls[table->nr_calls++] = *open_call;

@@ -65,9 +65,15 @@ size_t proc_read(const char *path);
 /* The figure after `field` in the scratch area, in bytes where the kernel says kB. */
 uint64_t proc_field(const char *field);
 
+/* How many threads truth_threads() has made. */
+unsigned threads_started(void);
+
 /* The children: malloc_info() into the file at `path`; malloc_trim(0) under a tracer. */
 void child_malloc_info(const char *path);
 void child_trim(void);
+
+/* The name of a system call that moves memory; NULL for any other. */
+const char *call_name(uint64_t nr);
 
 /* Records `page` rows: every resident page of private anonymous writable memory. */
 void put_resident_pages(void);

@@ -43,6 +43,10 @@ void truth_threads(unsigned nr, void (*fn)(unsigned, unsigned)) {
     pthread_attr_destroy(&attr);
 }
 
+unsigned threads_started(void) {
+    return nr_workers;
+}
+
 void truth_phase(unsigned phase) {
     current_phase = phase;
     for (unsigned i = 0; i < nr_workers; i++) {

@@ -152,7 +152,7 @@ static void put_trim(void) {
     for (uint64_t i = 0; i < table->nr_calls; i++) {
         const struct table_call *call = &table->calls[i];
         put_text("trim_call\t");
-        put_number(call->nr);
+        put_text(call_name(call->nr));
         for (int k = 0; k < 3; k++) {
             put_text("\t");
             put_hex(call->arg[k]);
@@ -166,6 +166,7 @@ static void put_trim(void) {
 static void put_process(void) {
     put_figure("pid", getpid());
     put_figure("sbrk", (uintptr_t)sbrk(0));
+    put_figure("threads", threads_started() + 1);
     put_figure("cpus", sysconf(_SC_NPROCESSORS_ONLN));
     proc_read("/proc/self/smaps_rollup");
     put_figure("anonymous", proc_field("Anonymous:"));

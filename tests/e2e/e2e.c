@@ -1,0 +1,144 @@
+#include "e2e.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "truth_tables.h"
+
+enum { MAX_CHECKS = 128, MAX_ROWS_SHOWN = 8 };
+
+bool e2e_make_core(struct e2e_run *run) {
+    char program[PATH_ROOM];
+    if (!process_generator("truth", program) || !process_folder_make(run->folder)) return false;
+    char *argv[] = {program, (char *)run->scenario, "truth", NULL, NULL};
+    if (run->producer != E2E_GDB && process_kernel_core(run->folder, argv, run->core)) return true;
+    run->by_gdb = true;
+    if (run->producer != E2E_GDB)
+        print_message("%s: the kernel left no core here, gdb writes one\n", run->scenario);
+    argv[3] = "wait";
+    return process_gdb_core(run->folder, argv, run->core);
+}
+
+bool e2e_analyze(struct e2e_run *run) {
+    const char *corefrag = process_corefrag();
+    if (!corefrag) {
+        print_error("no corefrag to test: run make, or set COREFRAG\n");
+        return false;
+    }
+    snprintf(run->db_path, PATH_ROOM, "%.4000s/out.db", run->folder);
+    char *const argv[] = {(char *)corefrag, "analyze", run->core, "-o", run->db_path, NULL};
+    run->exit_code = process_run(run->folder, argv);
+    char *talk = run->exit_code ? process_text(run->folder, "stderr") : NULL;
+    if (talk) print_error("analyze ended with %d: %s\n", run->exit_code, talk);
+    free(talk);
+    return run->exit_code >= 0 && run->exit_code < 128;
+}
+
+bool e2e_open(struct e2e_run *run) {
+    if (sqlite3_open_v2(run->db_path, &run->db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
+        print_error("%s: %s\n", run->db_path, sqlite3_errmsg(run->db));
+        return false;
+    }
+    return truth_tables_load(run->db, run->folder);
+}
+
+void e2e_end(struct e2e_run *run) {
+    sqlite3_close(run->db);
+    run->db = NULL;
+    if (!getenv("E2E_KEEP")) process_folder_remove(run->folder);
+    run->folder[0] = 0;
+}
+
+static void print_row(sqlite3_stmt *stmt) {
+    for (int i = 0; i < sqlite3_column_count(stmt); i++) {
+        const unsigned char *text = sqlite3_column_text(stmt, i);
+        print_error("%s%s=%s", i ? "  " : "    ", sqlite3_column_name(stmt, i),
+                    text ? (const char *)text : "NULL");
+    }
+    print_error("\n");
+}
+
+void e2e_no_rows(sqlite3 *db, const char *sql) {
+    sqlite3_stmt *stmt;
+    if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK)
+        fail_msg("%s\n%s", sqlite3_errmsg(db), sql);
+    int rows = 0, status;
+    while ((status = sqlite3_step(stmt)) == SQLITE_ROW) {
+        if (rows++ < MAX_ROWS_SHOWN) print_row(stmt);
+    }
+    sqlite3_finalize(stmt);
+    if (status != SQLITE_DONE) fail_msg("%s\n%s", sqlite3_errmsg(db), sql);
+    if (rows) fail_msg("%d rows contradict it", rows);
+}
+
+long long e2e_number(sqlite3 *db, const char *sql, long long otherwise) {
+    sqlite3_stmt *stmt;
+    if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK)
+        fail_msg("%s\n%s", sqlite3_errmsg(db), sql);
+    long long value = sqlite3_step(stmt) == SQLITE_ROW ? sqlite3_column_int64(stmt, 0) : otherwise;
+    sqlite3_finalize(stmt);
+    return value;
+}
+
+/* ---- one group of tests a scenario; cmocka hands no state to a group, so it stands here ---- */
+
+static struct e2e_run current;
+
+static int set_up(void **state) {
+    (void)state;
+    if (!e2e_make_core(&current)) {
+        print_error("%s: no core could be made\n", current.scenario);
+        return -1;
+    }
+    return e2e_analyze(&current) && e2e_open(&current) ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    e2e_end(&current);
+    return 0;
+}
+
+static bool is_met(enum e2e_need need) {
+    const char *sql[] = {
+        [E2E_ALWAYS] = "SELECT 1",
+        [E2E_RESIDENCY] = "SELECT value = '1' FROM meta WHERE key = 'residency_exact'",
+        [E2E_TRACED] = "SELECT value = 1 FROM truth_figure WHERE kind = 'trim_traced'",
+    };
+    return e2e_number(current.db, sql[need], 0) == 1;
+}
+
+static void apply_check(void **state) {
+    const struct e2e_check *check = *state;
+    if (is_met(check->need)) {
+        e2e_no_rows(current.db, check->sql);
+    } else {
+        print_message("%s: this core cannot show it\n", check->name);
+        skip();
+    }
+}
+
+/* An original kernel core shows its residency exactly, so there no check may be skipped for it. */
+static void the_exit_code_is_zero(void **state) {
+    (void)state;
+    assert_int_equal(current.exit_code, 0);
+    if (!current.by_gdb) assert_true(is_met(E2E_RESIDENCY));
+}
+
+int e2e_scenario(const char *scenario, enum e2e_producer producer,
+                 const struct e2e_check *const *tables, size_t nr_tables) {
+    struct CMUnitTest tests[MAX_CHECKS] = {cmocka_unit_test(the_exit_code_is_zero)};
+    size_t nr = 1;
+    for (size_t i = 0; i < nr_tables; i++) {
+        for (const struct e2e_check *check = tables[i]; check->name && nr < MAX_CHECKS; check++) {
+            tests[nr++] = (struct CMUnitTest){.name = check->name,
+                                              .test_func = apply_check,
+                                              .initial_state = (void *)check};
+        }
+    }
+    char name[80];
+    snprintf(name, sizeof name, "%s%s", scenario, producer == E2E_GDB ? " (gdb)" : "");
+    current = (struct e2e_run){.scenario = scenario, .producer = producer};
+    return _cmocka_run_group_tests(name, tests, nr, set_up, tear_down);
+}

@@ -1,0 +1,76 @@
+/*
+ * The end-to-end harness: a scenario's core, our database of it, and the truth beside it.
+ *
+ * A check is a query that must return no row; the rows that it does return are what is wrong, and
+ * are printed. e2e_scenario() makes one group of cmocka tests of a scenario and its checks. Where
+ * the kernel does not leave a core in the folder, gdb writes one, which the output says.
+ */
+#ifndef E2E_H
+#define E2E_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+#include <stdbool.h>
+
+#include "process.h"
+
+enum e2e_producer {
+    E2E_ANY, /* the kernel if it can be had, else gdb */
+    E2E_GDB, /* gdb; skipped where there is none */
+};
+
+enum e2e_need {
+    E2E_ALWAYS,
+    E2E_RESIDENCY, /* skipped unless the core shows exactly which pages were resident */
+    E2E_TRACED,    /* skipped unless the truth program could trace its trim */
+};
+
+/* `name` is a sentence; `sql` returns what contradicts it. */
+struct e2e_check {
+    const char *name;
+    const char *sql;
+    enum e2e_need need;
+};
+
+struct e2e_run {
+    const char *scenario;
+    enum e2e_producer producer;
+    bool by_gdb;            /* who wrote the core */
+    char folder[PATH_ROOM]; /* holds everything below; empty if there is none */
+    char core[PATH_ROOM];
+    char db_path[PATH_ROOM];
+    int exit_code; /* of analyze */
+    sqlite3 *db;   /* read-only, with the truth in temp tables; NULL until e2e_open() */
+};
+
+/* Makes the core of run->scenario. False, with a message, if it cannot. */
+bool e2e_make_core(struct e2e_run *run);
+
+/* Runs `corefrag analyze CORE -o DB`; its exit code stands in run->exit_code. */
+bool e2e_analyze(struct e2e_run *run);
+
+/* Opens the database and loads the truth. */
+bool e2e_open(struct e2e_run *run);
+
+/* Closes and removes everything. */
+void e2e_end(struct e2e_run *run);
+
+/* Fails the running test if `sql` returns a row or does not run. */
+void e2e_no_rows(sqlite3 *db, const char *sql);
+
+/* The first column of the first row of `sql`, or `otherwise`. */
+long long e2e_number(sqlite3 *db, const char *sql, long long otherwise);
+
+/*
+ * Runs a scenario, analyzes its core, and applies `nr_tables` tables of checks, each ended by a NULL
+ * name. Returns the number of failed tests, as cmocka does.
+ */
+int e2e_scenario(const char *scenario, enum e2e_producer producer,
+                 const struct e2e_check *const *tables, size_t nr_tables);
+
+#endif

@@ -1,0 +1,20 @@
+/* Every scenario of the truth program: what the process said of itself is what we say of its core. */
+#include "checks.h"
+
+static const char *const scenarios[] = {
+    "bins",   "caches",    "no-tcache",   "empty",        "foreign", "no-brk", "no-brk-later",
+    "mmapped", "arenas",   "arena-max",   "arena-limit",  "threads-gone", "heaps",
+};
+
+/* gdb writes another kind of core of the same process. */
+static const char *const by_gdb[] = {"bins", "arenas", "mmapped", "foreign"};
+
+int main(void) {
+    const struct e2e_check *const tables[] = {checks_truth, checks_sums};
+    int failed = 0;
+    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
+        failed += e2e_scenario(scenarios[i], E2E_ANY, tables, 2);
+    for (size_t i = 0; i < sizeof by_gdb / sizeof *by_gdb; i++)
+        failed += e2e_scenario(by_gdb[i], E2E_GDB, tables, 2);
+    return failed != 0;
+}
