@@ -6,13 +6,15 @@
 
 #include "truth_tables.h"
 
-enum { MAX_CHECKS = 128, MAX_ROWS_SHOWN = 8 };
+enum { MAX_ROWS_SHOWN = 8 };
 
 bool e2e_make_core(struct e2e_run *run) {
     char program[PATH_ROOM];
-    if (!process_generator("truth", program) || !process_folder_make(run->folder)) return false;
+    if (!process_generator("truth", program) || !process_folder_make(run->folder))
+        return false;
     char *argv[] = {program, (char *)run->scenario, "truth", NULL, NULL};
-    if (run->producer != E2E_GDB && process_kernel_core(run->folder, argv, run->core)) return true;
+    if (run->producer != E2E_GDB && process_kernel_core(run->folder, argv, run->core))
+        return true;
     run->by_gdb = true;
     if (run->producer != E2E_GDB)
         print_message("%s: the kernel left no core here, gdb writes one\n", run->scenario);
@@ -30,7 +32,8 @@ bool e2e_analyze(struct e2e_run *run) {
     char *const argv[] = {(char *)corefrag, "analyze", run->core, "-o", run->db_path, NULL};
     run->exit_code = process_run(run->folder, argv);
     char *talk = run->exit_code ? process_text(run->folder, "stderr") : NULL;
-    if (talk) print_error("analyze ended with %d: %s\n", run->exit_code, talk);
+    if (talk)
+        print_error("analyze ended with %d: %s\n", run->exit_code, talk);
     free(talk);
     return run->exit_code >= 0 && run->exit_code < 128;
 }
@@ -46,7 +49,8 @@ bool e2e_open(struct e2e_run *run) {
 void e2e_end(struct e2e_run *run) {
     sqlite3_close(run->db);
     run->db = NULL;
-    if (!getenv("E2E_KEEP")) process_folder_remove(run->folder);
+    if (!getenv("E2E_KEEP"))
+        process_folder_remove(run->folder);
     run->folder[0] = 0;
 }
 
@@ -65,11 +69,14 @@ void e2e_no_rows(sqlite3 *db, const char *sql) {
         fail_msg("%s\n%s", sqlite3_errmsg(db), sql);
     int rows = 0, status;
     while ((status = sqlite3_step(stmt)) == SQLITE_ROW) {
-        if (rows++ < MAX_ROWS_SHOWN) print_row(stmt);
+        if (rows++ < MAX_ROWS_SHOWN)
+            print_row(stmt);
     }
     sqlite3_finalize(stmt);
-    if (status != SQLITE_DONE) fail_msg("%s\n%s", sqlite3_errmsg(db), sql);
-    if (rows) fail_msg("%d rows contradict it", rows);
+    if (status != SQLITE_DONE)
+        fail_msg("%s\n%s", sqlite3_errmsg(db), sql);
+    if (rows)
+        fail_msg("%d rows contradict it", rows);
 }
 
 long long e2e_number(sqlite3 *db, const char *sql, long long otherwise) {
@@ -100,17 +107,17 @@ static int tear_down(void **state) {
     return 0;
 }
 
-static bool is_met(enum e2e_need need) {
+static bool is_met(enum checks_need need) {
     const char *sql[] = {
-        [E2E_ALWAYS] = "SELECT 1",
-        [E2E_RESIDENCY] = "SELECT value = '1' FROM meta WHERE key = 'residency_exact'",
-        [E2E_TRACED] = "SELECT value = 1 FROM truth_figure WHERE kind = 'trim_traced'",
+        [CHECKS_ALWAYS] = "SELECT 1",
+        [CHECKS_RESIDENCY] = "SELECT value = '1' FROM meta WHERE key = 'residency_exact'",
+        [CHECKS_TRACED] = "SELECT value = 1 FROM truth_figure WHERE kind = 'trim_traced'",
     };
     return e2e_number(current.db, sql[need], 0) == 1;
 }
 
 static void apply_check(void **state) {
-    const struct e2e_check *check = *state;
+    const struct check *check = *state;
     if (is_met(check->need)) {
         e2e_no_rows(current.db, check->sql);
     } else {
@@ -123,22 +130,38 @@ static void apply_check(void **state) {
 static void the_exit_code_is_zero(void **state) {
     (void)state;
     assert_int_equal(current.exit_code, 0);
-    if (!current.by_gdb) assert_true(is_met(E2E_RESIDENCY));
+    if (!current.by_gdb)
+        assert_true(is_met(CHECKS_RESIDENCY));
 }
 
-int e2e_scenario(const char *scenario, enum e2e_producer producer,
-                 const struct e2e_check *const *tables, size_t nr_tables) {
-    struct CMUnitTest tests[MAX_CHECKS] = {cmocka_unit_test(the_exit_code_is_zero)};
-    size_t nr = 1;
-    for (size_t i = 0; i < nr_tables; i++) {
-        for (const struct e2e_check *check = tables[i]; check->name && nr < MAX_CHECKS; check++) {
-            tests[nr++] = (struct CMUnitTest){.name = check->name,
-                                              .test_func = apply_check,
-                                              .initial_state = (void *)check};
-        }
+/* Runs to its end without an error; what it returns is the example's business. */
+static void every_example_query_runs(void **state) {
+    (void)state;
+    sqlite3_stmt *examples;
+    int status =
+        sqlite3_prepare_v2(current.db, "SELECT sql FROM example_query", -1, &examples, NULL);
+    assert_int_equal(status, SQLITE_OK);
+    int nr = 0;
+    for (; sqlite3_step(examples) == SQLITE_ROW; nr++) {
+        const char *sql = (const char *)sqlite3_column_text(examples, 0);
+        char *why = NULL;
+        if (sqlite3_exec(current.db, sql, NULL, NULL, &why))
+            fail_msg("%s: %s", why, sql);
+    }
+    sqlite3_finalize(examples);
+    assert_true(nr > 0);
+}
+
+int e2e_scenario(const char *scenario, enum e2e_producer producer, const struct checks *checks) {
+    struct CMUnitTest tests[CHECKS_MAX + 2] = {cmocka_unit_test(the_exit_code_is_zero),
+                                               cmocka_unit_test(every_example_query_runs)};
+    for (size_t i = 0; i < checks->nr; i++) {
+        tests[i + 2] = (struct CMUnitTest){.name = checks->row[i].name,
+                                           .test_func = apply_check,
+                                           .initial_state = (void *)&checks->row[i]};
     }
     char name[80];
     snprintf(name, sizeof name, "%s%s", scenario, producer == E2E_GDB ? " (gdb)" : "");
     current = (struct e2e_run){.scenario = scenario, .producer = producer};
-    return _cmocka_run_group_tests(name, tests, nr, set_up, tear_down);
+    return _cmocka_run_group_tests(name, tests, checks->nr + 2, set_up, tear_down);
 }

@@ -17,24 +17,12 @@
 #include <sqlite3.h>
 #include <stdbool.h>
 
+#include "checks.h"
 #include "process.h"
 
 enum e2e_producer {
     E2E_ANY, /* the kernel if it can be had, else gdb */
     E2E_GDB, /* gdb; skipped where there is none */
-};
-
-enum e2e_need {
-    E2E_ALWAYS,
-    E2E_RESIDENCY, /* skipped unless the core shows exactly which pages were resident */
-    E2E_TRACED,    /* skipped unless the truth program could trace its trim */
-};
-
-/* `name` is a sentence; `sql` returns what contradicts it. */
-struct e2e_check {
-    const char *name;
-    const char *sql;
-    enum e2e_need need;
 };
 
 struct e2e_run {
@@ -67,10 +55,9 @@ void e2e_no_rows(sqlite3 *db, const char *sql);
 long long e2e_number(sqlite3 *db, const char *sql, long long otherwise);
 
 /*
- * Runs a scenario, analyzes its core, and applies `nr_tables` tables of checks, each ended by a NULL
- * name. Returns the number of failed tests, as cmocka does.
+ * Runs a scenario, analyzes its core, and applies the checks; every example query must run, too.
+ * Returns the number of failed tests, as cmocka does.
  */
-int e2e_scenario(const char *scenario, enum e2e_producer producer,
-                 const struct e2e_check *const *tables, size_t nr_tables);
+int e2e_scenario(const char *scenario, enum e2e_producer producer, const struct checks *checks);
 
 #endif

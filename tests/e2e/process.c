@@ -16,7 +16,8 @@ enum { SECONDS = 120 };
 const char *process_corefrag(void) {
     static char path[PATH_ROOM];
     const char *given = getenv("COREFRAG");
-    if (!path[0] && !realpath(given ? given : "build/corefrag", path)) path[0] = 0;
+    if (!path[0] && !realpath(given ? given : "build/corefrag", path))
+        path[0] = 0;
     return path[0] ? path : NULL;
 }
 
@@ -30,22 +31,26 @@ bool process_generator(const char *name, char out[PATH_ROOM]) {
 bool process_folder_make(char out[PATH_ROOM]) {
     const char *given = getenv("TMPDIR");
     snprintf(out, PATH_ROOM, "%s/corefrag-e2e-XXXXXX", given ? given : "/tmp");
-    if (mkdtemp(out)) return true;
+    if (mkdtemp(out))
+        return true;
     perror(out);
     return false;
 }
 
 void process_folder_remove(const char *folder) {
     DIR *dir = folder[0] ? opendir(folder) : NULL;
-    if (!dir) return;
-    for (struct dirent *entry; (entry = readdir(dir));) unlinkat(dirfd(dir), entry->d_name, 0);
+    if (!dir)
+        return;
+    for (struct dirent *entry; (entry = readdir(dir));)
+        unlinkat(dirfd(dir), entry->d_name, 0);
     closedir(dir);
     rmdir(folder);
 }
 
 static bool redirect(const char *name, int to) {
     int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    if (fd < 0 || dup2(fd, to) < 0) return false;
+    if (fd < 0 || dup2(fd, to) < 0)
+        return false;
     return close(fd) == 0;
 }
 
@@ -57,16 +62,20 @@ static void allow_core(void) {
         setrlimit(RLIMIT_CORE, &limit);
     }
     int fd = open("/proc/self/coredump_filter", O_WRONLY);
-    if (fd < 0) return;
+    if (fd < 0)
+        return;
     (void)!write(fd, "0x33", 4);
     close(fd);
 }
 
 static pid_t start(const char *folder, char *const argv[]) {
     pid_t child = fork();
-    if (child) return child;
-    if (chdir(folder)) _exit(127);
-    if (!redirect("stdout", STDOUT_FILENO) || !redirect("stderr", STDERR_FILENO)) _exit(127);
+    if (child)
+        return child;
+    if (chdir(folder))
+        _exit(127);
+    if (!redirect("stdout", STDOUT_FILENO) || !redirect("stderr", STDERR_FILENO))
+        _exit(127);
     allow_core();
     alarm(SECONDS);
     execvp(argv[0], argv);
@@ -75,8 +84,10 @@ static pid_t start(const char *folder, char *const argv[]) {
 
 static int finish(pid_t child) {
     int status;
-    if (child < 0 || waitpid(child, &status, 0) != child) return -1;
-    if (WIFSIGNALED(status)) return 128 + WTERMSIG(status);
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        return -1;
+    if (WIFSIGNALED(status))
+        return 128 + WTERMSIG(status);
     return WEXITSTATUS(status) == 127 ? -1 : WEXITSTATUS(status);
 }
 
@@ -90,9 +101,11 @@ static bool find_core(const char *folder, char core[PATH_ROOM]) {
     bool found = false;
     for (struct dirent *entry; dir && !found && (entry = readdir(dir));) {
         found = strncmp(entry->d_name, "core", 4) == 0;
-        if (found) snprintf(core, PATH_ROOM, "%s/%s", folder, entry->d_name);
+        if (found)
+            snprintf(core, PATH_ROOM, "%s/%s", folder, entry->d_name);
     }
-    if (dir) closedir(dir);
+    if (dir)
+        closedir(dir);
     return found;
 }
 
@@ -103,7 +116,8 @@ static bool cores_are_unlimited(void) {
 }
 
 bool process_kernel_core(const char *folder, char *const argv[], char core[PATH_ROOM]) {
-    if (!cores_are_unlimited()) return false;
+    if (!cores_are_unlimited())
+        return false;
     return process_run(folder, argv) == 128 + SIGABRT && find_core(folder, core);
 }
 
@@ -112,7 +126,8 @@ static bool wait_until_ready(const char *folder) {
         char *text = process_text(folder, "stdout");
         bool is_ready = text && strstr(text, "ready\n");
         free(text);
-        if (is_ready) return true;
+        if (is_ready)
+            return true;
         usleep(50000);
     }
     return false;
@@ -120,7 +135,8 @@ static bool wait_until_ready(const char *folder) {
 
 bool process_gdb_core(const char *folder, char *const argv[], char core[PATH_ROOM]) {
     pid_t child = start(folder, argv);
-    if (child < 0) return false;
+    if (child < 0)
+        return false;
     char command[PATH_ROOM + 16], pid[24];
     snprintf(command, sizeof command, "gcore %s/core.gdb", folder);
     snprintf(pid, sizeof pid, "%d", (int)child);
@@ -136,7 +152,8 @@ char *process_text(const char *folder, const char *name) {
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *in = fopen(path, "r");
     struct stat st;
-    if (!in) return NULL;
+    if (!in)
+        return NULL;
     char *text = fstat(fileno(in), &st) == 0 ? calloc(1, (size_t)st.st_size + 1) : NULL;
     if (text && fread(text, 1, (size_t)st.st_size, in) != (size_t)st.st_size) {
         free(text);

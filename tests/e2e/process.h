@@ -12,10 +12,10 @@
 
 enum { PATH_ROOM = 4096 };
 
-/* The path of the corefrag under test ($COREFRAG, else build/corefrag), absolute; NULL if absent. */
+/* The absolute path of the corefrag under test ($COREFRAG, else build/corefrag); NULL: absent. */
 const char *process_corefrag(void);
 
-/* Puts the absolute path of truth program `name` ($GEN, else build/gen) into `out`; false: absent. */
+/* Puts the absolute path of program `name` of $GEN (else build/gen) into `out`; false: absent. */
 bool process_generator(const char *name, char out[PATH_ROOM]);
 
 /* Makes an empty folder and puts its path into `out`. False, with a message, if it cannot. */

@@ -1,20 +1,22 @@
-/* Every scenario of the truth program: what the process said of itself is what we say of its core. */
-#include "checks.h"
+/* Every scenario: what the process said of itself is what we say of its core. */
+#include "e2e.h"
 
 static const char *const scenarios[] = {
-    "bins",   "caches",    "no-tcache",   "empty",        "foreign", "no-brk", "no-brk-later",
-    "mmapped", "arenas",   "arena-max",   "arena-limit",  "threads-gone", "heaps",
+    "bins",    "caches", "no-tcache", "empty",       "foreign",      "no-brk", "no-brk-later",
+    "mmapped", "arenas", "arena-max", "arena-limit", "threads-gone", "heaps",
 };
 
 /* gdb writes another kind of core of the same process. */
 static const char *const by_gdb[] = {"bins", "arenas", "mmapped", "foreign"};
 
 int main(void) {
-    const struct e2e_check *const tables[] = {checks_truth, checks_sums};
+    static struct checks checks;
+    checks_read(&checks, "truth");
+    checks_read(&checks, "sums");
     int failed = 0;
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
-        failed += e2e_scenario(scenarios[i], E2E_ANY, tables, 2);
+        failed += e2e_scenario(scenarios[i], E2E_ANY, &checks);
     for (size_t i = 0; i < sizeof by_gdb / sizeof *by_gdb; i++)
-        failed += e2e_scenario(by_gdb[i], E2E_GDB, tables, 2);
+        failed += e2e_scenario(by_gdb[i], E2E_GDB, &checks);
     return failed != 0;
 }

@@ -45,7 +45,8 @@ static const char schema[] =
     "BEGIN";
 
 static bool run(sqlite3 *db, const char *sql) {
-    if (sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK) return true;
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK)
+        return true;
     fprintf(stderr, "truth tables: %s\n", sqlite3_errmsg(db));
     return false;
 }
@@ -63,14 +64,16 @@ static void bind_field(sqlite3_stmt *insert, int at, const char *text) {
 
 static int split(char *line, char *field[MAX_FIELDS]) {
     int nr = 0;
-    for (char *at = line; at && nr < MAX_FIELDS; nr++) field[nr] = strsep(&at, "\t");
+    for (char *at = line; at && nr < MAX_FIELDS; nr++)
+        field[nr] = strsep(&at, "\t");
     return nr;
 }
 
 static bool load_line(char *line, sqlite3_stmt *insert[NR_KINDS]) {
     char *field[MAX_FIELDS];
     int nr = split(line, field), kind = 0;
-    while (kinds[kind].name && strcmp(kinds[kind].name, field[0])) kind++;
+    while (kinds[kind].name && strcmp(kinds[kind].name, field[0]))
+        kind++;
     if (nr != kinds[kind].fields) {
         fprintf(stderr, "truth: record '%s' has %d fields\n", field[0], nr);
         return false;
@@ -81,7 +84,8 @@ static bool load_line(char *line, sqlite3_stmt *insert[NR_KINDS]) {
     }
     bool done = sqlite3_step(insert[kind]) == SQLITE_DONE;
     sqlite3_reset(insert[kind]);
-    if (!done) fprintf(stderr, "truth: cannot load a '%s'\n", field[0]);
+    if (!done)
+        fprintf(stderr, "truth: cannot load a '%s'\n", field[0]);
     return done;
 }
 
@@ -89,8 +93,10 @@ static bool load_line(char *line, sqlite3_stmt *insert[NR_KINDS]) {
 static bool load_lines(char *text, sqlite3_stmt *insert[NR_KINDS]) {
     for (char *at = text, *line; at && *at;) {
         line = strsep(&at, "\n");
-        if (!strcmp(line, "end")) return true;
-        if (!load_line(line, insert)) return false;
+        if (!strcmp(line, "end"))
+            return true;
+        if (!load_line(line, insert))
+            return false;
     }
     fprintf(stderr, "truth: the file does not end with 'end'\n");
     return false;
@@ -101,11 +107,13 @@ static bool load_truth(sqlite3 *db, const char *folder) {
     bool ok = true;
     for (int i = 0; i < NR_KINDS && ok; i++)
         ok = sqlite3_prepare_v2(db, kinds[i].insert, -1, &insert[i], NULL) == SQLITE_OK;
-    if (!ok) fprintf(stderr, "truth tables: %s\n", sqlite3_errmsg(db));
+    if (!ok)
+        fprintf(stderr, "truth tables: %s\n", sqlite3_errmsg(db));
     char *text = ok ? process_text(folder, "truth") : NULL;
     ok = text && load_lines(text, insert);
     free(text);
-    for (int i = 0; i < NR_KINDS; i++) sqlite3_finalize(insert[i]);
+    for (int i = 0; i < NR_KINDS; i++)
+        sqlite3_finalize(insert[i]);
     return ok;
 }
 
@@ -122,13 +130,13 @@ static bool load_heap(sqlite3 *db, const char *heap) {
     const char *fast = strstr(heap, "<total type=\"fast\"");
     const char *rest = strstr(heap, "<total type=\"rest\"");
     char sql[512];
-    snprintf(sql, sizeof sql, "INSERT INTO temp.truth_xml VALUES(%llu,%llu,%llu,%llu,%llu,%llu,%llu,"
-             "%llu)", attribute(heap, "nr"),
-             attribute(strstr(heap, "<system type=\"current\""), "size"),
+    snprintf(sql, sizeof sql,
+             "INSERT INTO temp.truth_xml VALUES(%llu,%llu,%llu,%llu,%llu,%llu,%llu,"
+             "%llu)",
+             attribute(heap, "nr"), attribute(strstr(heap, "<system type=\"current\""), "size"),
              attribute(strstr(heap, "<system type=\"max\""), "size"),
-             attribute(strstr(heap, "<aspace type=\"mprotect\""), "size"),
-             attribute(fast, "count"), attribute(fast, "size"),
-             attribute(rest, "count"), attribute(rest, "size"));
+             attribute(strstr(heap, "<aspace type=\"mprotect\""), "size"), attribute(fast, "count"),
+             attribute(fast, "size"), attribute(rest, "count"), attribute(rest, "size"));
     return run(db, sql);
 }
 
@@ -138,7 +146,8 @@ static bool load_xml(sqlite3 *db, const char *folder) {
     for (char *heap = text ? strstr(text, "<heap ") : NULL; heap && ok;) {
         char *end = strstr(heap, "</heap>");
         ok = end != NULL;
-        if (!end) break;
+        if (!end)
+            break;
         *end = 0;
         ok = load_heap(db, heap);
         heap = strstr(end + 1, "<heap ");

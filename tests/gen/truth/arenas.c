@@ -30,7 +30,8 @@ static void run_threads_gone(void) {
     truth_threads(24, survive);
     truth_phase(0);
     truth_phase(1);
-    for (unsigned i = 0; i < 24; i += 3) truth_leave(i);
+    for (unsigned i = 0; i < 24; i += 3)
+        truth_leave(i);
 }
 
 enum { BIG = 1500, BIG_BYTES = 100000 };
@@ -47,7 +48,8 @@ static void fill_heaps(unsigned thread, unsigned phase) {
     }
     /* Thread 0 leaves the ends of its heaps alone, thread 1 frees up to the fences. */
     for (size_t i = 0; i < nr && phase == 1; i++) {
-        if (thread ? i > 20 && i < nr - 20 : i % 3 == 1) shape_clear(&big[thread][i]);
+        if (thread ? i > 20 && i < nr - 20 : i % 3 == 1)
+            shape_clear(&big[thread][i]);
     }
 }
 

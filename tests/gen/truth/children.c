@@ -18,15 +18,18 @@
 static void wait_for(pid_t child, const char *what) {
     int status;
     while (waitpid(child, &status, 0) == child) {
-        if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-        if (WIFEXITED(status) || WIFSIGNALED(status)) break;
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+            return;
+        if (WIFEXITED(status) || WIFSIGNALED(status))
+            break;
     }
     table_die(what);
 }
 
 static pid_t fork_or_die(void) {
     pid_t child = fork();
-    if (child < 0) table_die("cannot fork");
+    if (child < 0)
+        table_die("cannot fork");
     return child;
 }
 
@@ -41,9 +44,11 @@ void child_malloc_info(const char *path) {
         return;
     }
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0) _exit(1);
+    if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0)
+        _exit(1);
     setvbuf(stdout, table->scratch, _IOFBF, TABLE_SCRATCH);
-    if (malloc_info(0, stdout) || fflush(stdout)) _exit(1);
+    if (malloc_info(0, stdout) || fflush(stdout))
+        _exit(1);
     _exit(0);
 }
 
@@ -56,7 +61,8 @@ static uint64_t anonymous_bytes(void) {
 /* Makes the stack that the calls below need resident, so that it is not mistaken for an effect. */
 static void touch_stack(void) {
     volatile char room[1 << 16];
-    for (size_t i = 0; i < sizeof room; i += 1024) room[i] = 1;
+    for (size_t i = 0; i < sizeof room; i += 1024)
+        room[i] = 1;
 }
 
 static _Noreturn void trim(void) {
@@ -77,10 +83,11 @@ const char *call_name(uint64_t nr) {
     static const struct {
         uint64_t nr;
         const char *name;
-    } calls[] = {{SYS_madvise, "madvise"}, {SYS_brk, "brk"},       {SYS_munmap, "munmap"},
-                 {SYS_mremap, "mremap"},   {SYS_mmap, "mmap"},     {SYS_mprotect, "mprotect"}};
+    } calls[] = {{SYS_madvise, "madvise"}, {SYS_brk, "brk"},   {SYS_munmap, "munmap"},
+                 {SYS_mremap, "mremap"},   {SYS_mmap, "mmap"}, {SYS_mprotect, "mprotect"}};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        if (calls[i].nr == nr) return calls[i].name;
+        if (calls[i].nr == nr)
+            return calls[i].name;
     }
     return NULL;
 }
@@ -88,10 +95,12 @@ const char *call_name(uint64_t nr) {
 static void note_call(const struct __ptrace_syscall_info *info, struct table_call *open_call) {
     if (info->op == PTRACE_SYSCALL_INFO_ENTRY) {
         open_call->nr = info->entry.nr;
-        for (int i = 0; i < 3; i++) open_call->arg[i] = info->entry.args[i];
+        for (int i = 0; i < 3; i++)
+            open_call->arg[i] = info->entry.args[i];
         return;
     }
-    if (info->op != PTRACE_SYSCALL_INFO_EXIT || !call_name(open_call->nr)) return;
+    if (info->op != PTRACE_SYSCALL_INFO_EXIT || !call_name(open_call->nr))
+        return;
     open_call->result = (uint64_t)info->exit.rval;
     if (table->nr_calls < TABLE_CALLS) {
         table->calls[table->nr_calls++] = *open_call;
@@ -104,14 +113,16 @@ static void note_call(const struct __ptrace_syscall_info *info, struct table_cal
 static void trace(pid_t child) {
     struct table_call open_call = {0};
     for (int status; waitpid(child, &status, 0) == child;) {
-        if (WIFEXITED(status) || WIFSIGNALED(status)) _exit(WIFEXITED(status) ? 0 : 1);
+        if (WIFEXITED(status) || WIFSIGNALED(status))
+            _exit(WIFEXITED(status) ? 0 : 1);
         int signal = WSTOPSIG(status);
         if (signal == SIGSTOP) {
             ptrace(PTRACE_SETOPTIONS, child, 0, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
             signal = 0;
         } else if (signal == (SIGTRAP | 0x80)) {
             struct __ptrace_syscall_info info;
-            if (ptrace(PTRACE_GET_SYSCALL_INFO, child, sizeof info, &info) <= 0) _exit(1);
+            if (ptrace(PTRACE_GET_SYSCALL_INFO, child, sizeof info, &info) <= 0)
+                _exit(1);
             note_call(&info, &open_call);
             signal = 0;
         }
@@ -127,7 +138,8 @@ void child_trim(void) {
         return;
     }
     pid_t child = fork_or_die();
-    if (!child) trim();
+    if (!child)
+        trim();
     trace(child);
     _exit(1);
 }

@@ -23,7 +23,8 @@ static void list_scenarios(void) {
 static const struct truth_scenario *find_scenario(const char *name) {
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         for (const struct truth_scenario *s = files[i]; s->name; s++)
-            if (!strcmp(s->name, name)) return s;
+            if (!strcmp(s->name, name))
+                return s;
     }
     return NULL;
 }
@@ -32,11 +33,14 @@ static const struct truth_scenario *find_scenario(const char *name) {
 static void set_environment(const char *setting, char **argv) {
     char name[64] = "";
     size_t length = strcspn(setting, "=");
-    if (length >= sizeof name) exit(2);
+    if (length >= sizeof name)
+        exit(2);
     memcpy(name, setting, length);
     const char *now = getenv(name);
-    if (now && !strcmp(now, setting + length + 1)) return;
-    if (setenv(name, setting + length + 1, 1)) exit(2);
+    if (now && !strcmp(now, setting + length + 1))
+        return;
+    if (setenv(name, setting + length + 1, 1))
+        exit(2);
     execv("/proc/self/exe", argv);
     perror("execv");
     exit(2);
@@ -52,7 +56,8 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: %s SCENARIO OUT [wait]\n", argv[0]);
         return 2;
     }
-    if (scenario->env) set_environment(scenario->env, argv);
+    if (scenario->env)
+        set_environment(scenario->env, argv);
     truth_open(argv[1], argv[2], argc > 3 ? TRUTH_WAIT : TRUTH_ABORT);
     scenario->run();
     truth_finish();

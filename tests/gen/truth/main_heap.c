@@ -16,9 +16,11 @@ static void *fence[ROW];
 /* Frees every second chunk, sorts the unsorted bin by a large request, then frees some more. */
 static void run_bins(void) {
     shape_fill(row, 3000, 8, 40000);
-    for (size_t i = 0; i < 3000; i += 2) shape_clear(&row[i]);
+    for (size_t i = 0; i < 3000; i += 2)
+        shape_clear(&row[i]);
     shape_put(&row[3000], 100000);
-    for (size_t i = 1; i < 400; i += 6) shape_clear(&row[i]);
+    for (size_t i = 1; i < 400; i += 6)
+        shape_clear(&row[i]);
 }
 
 /* Nine chunks of each small size are freed, each kept from its neighbours by a live one. */
@@ -32,7 +34,8 @@ static void run_caches(void) {
     }
     /* The small ones go last: a large piece that becomes whole would empty the fastbins again. */
     shape_put(&fence[used], 100000);
-    while (used) shape_clear(&row[--used]);
+    while (used)
+        shape_clear(&row[--used]);
 }
 
 /* The tunable switches the thread caches off: small chunks go straight to the fastbins. */
@@ -52,7 +55,8 @@ static void run_foreign(void) {
     shape_fill(row, 200, 16, 9000);
     for (size_t i = 0; i < 3; i++) {
         char *theirs = sbrk(amount[i]);
-        if (theirs == (void *)-1) table_die("the break does not move");
+        if (theirs == (void *)-1)
+            table_die("the break does not move");
         memset(theirs, 0xAA, (size_t)amount[i]);
         shape_fill(row + 200 * (i + 1), 200, 16, 9000);
     }
@@ -64,7 +68,8 @@ static void block_break(void) {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     void *behind = (void *)(((uintptr_t)sbrk(0) + page - 1) & ~(page - 1));
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
-    if (mmap(behind, page, PROT_NONE, flags, -1, 0) == MAP_FAILED) table_die("cannot block brk");
+    if (mmap(behind, page, PROT_NONE, flags, -1, 0) == MAP_FAILED)
+        table_die("cannot block brk");
 }
 
 static void run_no_brk(void) {
@@ -82,7 +87,8 @@ static void run_no_brk_later(void) {
 
 /* Alone, aligned, grown, shrunk, and several that the kernel merges into one mapping. */
 static void run_mmapped(void) {
-    for (size_t i = 0; i < 12; i++) shape_put(&row[i], 140000 + 5000 * i);
+    for (size_t i = 0; i < 12; i++)
+        shape_put(&row[i], 140000 + 5000 * i);
     static const size_t alignment[] = {64, 4096, 65536, 1 << 20};
     for (size_t i = 0; i < 4; i++) {
         row[20 + i] = truth_take(memalign(alignment[i], 300000), 300000);

@@ -17,7 +17,8 @@ void shape_seed(uint32_t seed) {
 
 size_t shape_size(size_t low, size_t high) {
     unsigned doublings = 0;
-    while (low << (doublings + 1) <= high) doublings++;
+    while (low << (doublings + 1) <= high)
+        doublings++;
     size_t from = low << shape_random() % (doublings + 1);
     size_t to = from * 2 - 1 < high ? from * 2 - 1 : high;
     return from + shape_random() % (to - from + 1);
@@ -31,16 +32,19 @@ void *shape_put(void **slot, size_t size) {
 }
 
 void shape_clear(void **slot) {
-    if (*slot) truth_drop(*slot);
+    if (*slot)
+        truth_drop(*slot);
     *slot = NULL;
 }
 
 void shape_fill(void **row, size_t nr, size_t low, size_t high) {
-    for (size_t i = 0; i < nr; i++) shape_put(&row[i], shape_size(low, high));
+    for (size_t i = 0; i < nr; i++)
+        shape_put(&row[i], shape_size(low, high));
 }
 
 void shape_thin(void **row, size_t nr, size_t keep) {
     for (size_t i = 0; i < nr; i++) {
-        if (!keep || i % keep) shape_clear(&row[i]);
+        if (!keep || i % keep)
+            shape_clear(&row[i]);
     }
 }

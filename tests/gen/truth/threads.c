@@ -21,15 +21,18 @@ static void (*work)(unsigned thread, unsigned phase);
 static void *worker_main(void *arg) {
     struct worker *me = arg;
     for (;;) {
-        while (sem_wait(&me->turn)) continue;
-        if (current_phase == (unsigned)LEAVE) return NULL;
+        while (sem_wait(&me->turn))
+            continue;
+        if (current_phase == (unsigned)LEAVE)
+            return NULL;
         work((unsigned)(me - workers), current_phase);
         sem_post(&done);
     }
 }
 
 void truth_threads(unsigned nr, void (*fn)(unsigned, unsigned)) {
-    if (nr > MAX_THREADS) table_die("too many threads");
+    if (nr > MAX_THREADS)
+        table_die("too many threads");
     work = fn;
     sem_init(&done, 0, 0);
     pthread_attr_t attr;
@@ -38,7 +41,8 @@ void truth_threads(unsigned nr, void (*fn)(unsigned, unsigned)) {
     for (nr_workers = 0; nr_workers < nr; nr_workers++) {
         struct worker *worker = &workers[nr_workers];
         sem_init(&worker->turn, 0, 0);
-        if (pthread_create(&worker->id, &attr, worker_main, worker)) table_die("no more threads");
+        if (pthread_create(&worker->id, &attr, worker_main, worker))
+            table_die("no more threads");
     }
     pthread_attr_destroy(&attr);
 }
@@ -47,12 +51,21 @@ unsigned threads_started(void) {
     return nr_workers;
 }
 
+unsigned threads_now(void) {
+    unsigned nr = 0;
+    for (unsigned i = 0; i < nr_workers; i++)
+        nr += workers[i].id != 0;
+    return nr;
+}
+
 void truth_phase(unsigned phase) {
     current_phase = phase;
     for (unsigned i = 0; i < nr_workers; i++) {
-        if (!workers[i].id) continue;
+        if (!workers[i].id)
+            continue;
         sem_post(&workers[i].turn);
-        while (sem_wait(&done)) continue;
+        while (sem_wait(&done))
+            continue;
     }
 }
 

@@ -30,16 +30,20 @@ static const char *beside(const char *suffix) {
 }
 
 void truth_open(const char *scenario, const char *out, enum truth_end end) {
-    if (strlen(out) >= sizeof out_path) table_die("the path of the truth file is too long");
+    if (strlen(out) >= sizeof out_path)
+        table_die("the path of the truth file is too long");
     strcpy(out_path, out);
     how_to_end = end;
     int fd = open(beside(".tab"), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || ftruncate(fd, sizeof *table)) table_die("cannot make the table of pointers");
+    if (fd < 0 || ftruncate(fd, sizeof *table))
+        table_die("cannot make the table of pointers");
     table = mmap(NULL, sizeof *table, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (table == MAP_FAILED) table_die("cannot map the table of pointers");
+    if (table == MAP_FAILED)
+        table_die("cannot map the table of pointers");
     close(fd);
     table->out_fd = open(out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (table->out_fd < 0) table_die("cannot write the truth file");
+    if (table->out_fd < 0)
+        table_die("cannot write the truth file");
     truth_expect("scenario", scenario);
 }
 
@@ -49,8 +53,10 @@ struct table_slot *table_slot(const void *p) {
     size_t at = ((uintptr_t)p >> 4) * 0x9E3779B97F4A7C15u >> 45;
     for (size_t step = 0; step < TABLE_SLOTS; step++) {
         struct table_slot *slot = &table->slots[(at + step) % TABLE_SLOTS];
-        if (slot->hidden == hidden) return slot;
-        if (slot->state != TABLE_EMPTY) continue;
+        if (slot->hidden == hidden)
+            return slot;
+        if (slot->state != TABLE_EMPTY)
+            continue;
         slot->hidden = hidden;
         return slot;
     }
@@ -58,7 +64,8 @@ struct table_slot *table_slot(const void *p) {
 }
 
 void *truth_take(void *p, size_t size) {
-    if (!p) table_die("out of memory");
+    if (!p)
+        table_die("out of memory");
     pthread_mutex_lock(&lock);
     struct table_slot *slot = table_slot(p);
     slot->requested = size;
@@ -109,8 +116,8 @@ static void put_figure(const char *kind, uint64_t value) {
 }
 
 static void put_mallinfo(const char *kind, const struct mallinfo2 *info) {
-    const size_t field[] = {info->arena,    info->ordblks,  info->smblks, info->hblks,
-                            info->hblkhd,   info->usmblks,  info->fsmblks, info->uordblks,
+    const size_t field[] = {info->arena,    info->ordblks, info->smblks,  info->hblks,
+                            info->hblkhd,   info->usmblks, info->fsmblks, info->uordblks,
                             info->fordblks, info->keepcost};
     put_text(kind);
     for (size_t i = 0; i < sizeof field / sizeof *field; i++) {
@@ -139,7 +146,8 @@ static void put_pointer(const struct table_slot *slot) {
 
 static void put_pointers(void) {
     for (size_t i = 0; i < TABLE_SLOTS; i++) {
-        if (table->slots[i].state != TABLE_EMPTY) put_pointer(&table->slots[i]);
+        if (table->slots[i].state != TABLE_EMPTY)
+            put_pointer(&table->slots[i]);
     }
 }
 
@@ -167,6 +175,7 @@ static void put_process(void) {
     put_figure("pid", getpid());
     put_figure("sbrk", (uintptr_t)sbrk(0));
     put_figure("threads", threads_started() + 1);
+    put_figure("threads_now", threads_now() + 1);
     put_figure("cpus", sysconf(_SC_NPROCESSORS_ONLN));
     proc_read("/proc/self/smaps_rollup");
     put_figure("anonymous", proc_field("Anonymous:"));
@@ -178,9 +187,11 @@ static void save_smaps(void) {
     char buffer[4096];
     int in = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
     int out = open(beside(".smaps"), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (in < 0 || out < 0) table_die("cannot save smaps");
+    if (in < 0 || out < 0)
+        table_die("cannot save smaps");
     for (ssize_t n; (n = read(in, buffer, sizeof buffer)) > 0;) {
-        if (write(out, buffer, n) != n) table_die("cannot save smaps");
+        if (write(out, buffer, n) != n)
+            table_die("cannot save smaps");
     }
     close(in);
     close(out);
@@ -200,7 +211,9 @@ void truth_finish(void) {
     save_smaps();
     put_text("end\n");
     put_flush();
-    if (how_to_end == TRUTH_ABORT) abort();
+    if (how_to_end == TRUTH_ABORT)
+        abort();
     (void)!write(STDOUT_FILENO, "ready\n", 6);
-    for (;;) pause();
+    for (;;)
+        pause();
 }

@@ -1,0 +1,148 @@
+-- What must hold in any database of ours: totals are the sums of their parts, every view and column
+-- is explained. The queries need no truth. The format is that of truth.sql.
+
+--- the file is sound
+SELECT * FROM pragma_integrity_check WHERE integrity_check <> 'ok';
+
+--- nothing is reported as not adding up
+SELECT * FROM v_anomaly;
+
+--- meta has every key
+WITH k(key) AS (VALUES
+    ('schema_version'), ('tool_version'), ('core_path'), ('core_bytes'), ('core_complete'),
+    ('core_producer'), ('missing_bytes'), ('machine'), ('word_bits'), ('page_bytes'), ('pid'),
+    ('signal'), ('exe'), ('libc_path'), ('libc_build_id'), ('libc_version'), ('malloc_layout'),
+    ('located_by'), ('residency_source'), ('residency_exact'), ('safe_linking'))
+SELECT key FROM k WHERE key NOT IN (SELECT key FROM meta);
+
+--- every view is explained
+SELECT name FROM sqlite_schema
+WHERE type = 'view' AND name NOT IN (SELECT object FROM doc WHERE "column" = '');
+
+--- every column is explained
+SELECT s.name, c.name FROM sqlite_schema s, pragma_table_info(s.name) c
+WHERE s.type = 'view' AND (s.name, c.name) NOT IN (SELECT object, "column" FROM doc);
+
+--- no column is explained that does not exist
+SELECT d.object, d."column" FROM doc d
+WHERE d.object IN (SELECT name FROM sqlite_schema WHERE type IN ('view', 'table'))
+  AND d."column" <> ''
+  AND d."column" NOT IN (SELECT name FROM pragma_table_info(d.object));
+
+--- every address stands beside its hex
+SELECT d.object, d."column" FROM doc d
+WHERE d.unit = 'address' AND substr(d.object, 1, 2) = 'v_'
+  AND (d.object, d."column" || '_hex') NOT IN (SELECT object, "column" FROM doc);
+
+--- the states of an arena fill it
+SELECT * FROM v_arena
+WHERE live_bytes + free_bytes + fast_bytes + tcache_bytes + top_bytes + overhead_bytes
+      <> mapped_bytes;
+
+--- the states of a heap fill it
+SELECT * FROM v_heap
+WHERE live_bytes + free_bytes + fast_bytes + tcache_bytes + top_bytes + overhead_bytes
+      <> end - start;
+
+--- heaps add up to their arena
+SELECT a.arena_id, a.heaps, count(h.heap_id), a.mapped_bytes, sum(h.end - h.start)
+FROM v_arena a LEFT JOIN v_heap h USING (arena_id) GROUP BY a.arena_id
+HAVING a.heaps <> count(h.heap_id)
+    OR (a.mapped_bytes, a.live_bytes, a.free_bytes, a.top_bytes, a.holes, a.hole_bytes,
+        a.fence_bytes, a.overhead_bytes, a.resident_bytes) IS NOT
+       (total(h.end - h.start), total(h.live_bytes), total(h.free_bytes), total(h.top_bytes),
+        total(h.holes), total(h.hole_bytes), total(h.fence_bytes), total(h.overhead_bytes),
+        sum(h.resident_bytes));
+
+--- chunks add up to their size classes
+SELECT arena_id, state, size_bytes, count(*), sum(size_bytes) FROM v_chunk GROUP BY 1, 2, 3
+EXCEPT
+SELECT arena_id, state, size_bytes, chunks, bytes FROM v_size_class;
+
+--- size classes are all of chunks that exist
+SELECT arena_id, state, size_bytes, chunks, bytes FROM v_size_class
+EXCEPT
+SELECT arena_id, state, size_bytes, count(*), sum(size_bytes) FROM v_chunk GROUP BY 1, 2, 3;
+
+--- size classes add up to their arena
+WITH s AS (SELECT arena_id, state, sum(chunks) c, sum(bytes) b FROM v_size_class GROUP BY 1, 2),
+     a AS (SELECT arena_id, 'live' state, live_chunks c, live_bytes b FROM v_arena UNION ALL
+           SELECT arena_id, 'free', free_chunks, free_bytes FROM v_arena UNION ALL
+           SELECT arena_id, 'fast', fast_chunks, fast_bytes FROM v_arena UNION ALL
+           SELECT arena_id, 'tcache', tcache_chunks, tcache_bytes FROM v_arena UNION ALL
+           SELECT arena_id, 'top', top_bytes > 0, top_bytes FROM v_arena)
+SELECT * FROM a LEFT JOIN s USING (arena_id, state)
+WHERE a.c <> ifnull(s.c, 0) OR a.b <> ifnull(s.b, 0);
+
+--- mmapped size classes add up to hblks
+SELECT m.hblks, total(s.chunks) chunks FROM v_mallinfo m
+LEFT JOIN v_size_class s ON s.state = 'mmapped' WHERE m.arena_id IS NULL
+GROUP BY m.hblks HAVING m.hblks <> total(s.chunks);
+
+--- bins add up to their arena
+SELECT a.arena_id, a.free_chunks, a.fast_chunks, b.*
+FROM v_arena a LEFT JOIN
+     (SELECT arena_id,
+             sum(iif(kind = 'fast', 0, chunks)) free_c, sum(iif(kind = 'fast', 0, bytes)) free_b,
+             sum(iif(kind = 'fast', chunks, 0)) fast_c, sum(iif(kind = 'fast', bytes, 0)) fast_b
+      FROM v_bin GROUP BY 1) b USING (arena_id)
+WHERE (a.free_chunks, a.free_bytes, a.fast_chunks, a.fast_bytes) IS NOT
+      (ifnull(free_c, 0), ifnull(free_b, 0), ifnull(fast_c, 0), ifnull(fast_b, 0));
+
+--- thread caches add up to the arenas
+SELECT * FROM (SELECT total(chunks) c, total(bytes) b FROM v_tcache) t,
+              (SELECT total(tcache_chunks) ac, total(tcache_bytes) ab FROM v_arena) a
+WHERE t.c <> a.ac OR t.b <> a.ab;
+
+--- mallinfo of the arenas adds up to the whole
+SELECT * FROM v_mallinfo w,
+    (SELECT sum(m.arena) a, sum(m.ordblks) o, sum(m.smblks) s, sum(m.hblks) h, sum(m.hblkhd) hd,
+            sum(m.fsmblks) f, sum(m.uordblks) u, sum(m.fordblks) fo, sum(m.keepcost) k
+     FROM v_mallinfo m JOIN v_arena USING (arena_id) WHERE namespace = 0)
+WHERE w.arena_id IS NULL
+  AND (w.arena, w.ordblks, w.smblks, w.hblks, w.hblkhd, w.fsmblks, w.uordblks, w.fordblks,
+       w.keepcost) IS NOT (a, o, s, h, hd, f, u, fo, k);
+
+--- holes are the dead chunks below the top
+SELECT arena_id, holes, hole_bytes, free_bytes, fast_bytes, tcache_bytes FROM v_arena
+WHERE hole_bytes <> free_bytes + fast_bytes + tcache_bytes;
+
+--- the histogram of holes counts all of them
+SELECT a.arena_id, a.holes, total(h.holes), a.hole_bytes, total(h.bytes)
+FROM v_arena a LEFT JOIN v_hole_histogram h USING (arena_id) GROUP BY a.arena_id
+HAVING a.holes <> total(h.holes) OR a.hole_bytes <> total(h.bytes);
+
+--- holes of a page or more are the upper part of the histogram
+SELECT * FROM
+    (SELECT arena_id, sum(holes) n, sum(bytes) b, sum(resident_bytes) r
+     FROM v_hole_histogram WHERE from_bytes >= 4096 GROUP BY 1)
+LEFT JOIN
+    (SELECT arena_id, count(*) hn, sum(size_bytes) hb, sum(resident_bytes) hr
+     FROM v_hole GROUP BY 1) USING (arena_id)
+WHERE (n, b, r) IS NOT (hn, hb, hr);
+
+--- the neighbours of a hole are live chunks that touch it
+SELECT h.address_hex, h.size_bytes, h.below_address_hex, b.state, b.size_bytes,
+       h.above_address_hex, a.state
+FROM v_hole h LEFT JOIN v_chunk b ON b.address = h.below_address
+              LEFT JOIN v_chunk a ON a.address = h.above_address
+WHERE (h.below_address IS NOT NULL
+       AND (b.state IS NOT 'live' OR b.address + b.size_bytes <> h.address))
+   OR (h.above_address IS NOT NULL
+       AND (a.state IS NOT 'live' OR a.address <> h.address + h.size_bytes));
+
+--- chunks of a heap do not overlap
+SELECT * FROM (SELECT address_hex, address + size_bytes
+                      - lead(address) OVER (PARTITION BY heap_id ORDER BY address) overlap
+               FROM v_chunk WHERE heap_id IS NOT NULL)
+WHERE overlap > 0;
+
+--- chunks lie within their heap
+SELECT c.address_hex, c.size_bytes, h.start_hex, h.end_hex
+FROM v_heap h JOIN v_chunk c USING (heap_id)
+WHERE c.address < h.start OR c.address + c.size_bytes > h.end;
+
+--- resident is within mapped
+SELECT 'heap', heap_id, resident_bytes, end - start m FROM v_heap WHERE resident_bytes > end - start
+UNION ALL
+SELECT 'hole', hole_id, resident_bytes, size_bytes FROM v_hole WHERE resident_bytes > size_bytes;
