@@ -1,0 +1,158 @@
+#include "libc/malloc.h"
+
+#include "base/err.h"
+#include "libc/found.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- finding ---- */
+
+/* i386 has aligned to 16 bytes since 2.26, when NFASTBINS grew to 11. */
+static unsigned alignment_of(const struct cf_malloc *m) {
+    if (m->word == 8)
+        return 16;
+    return m->state != NULL && m->state->nr_fastbins == 10 ? 8 : 16;
+}
+
+static void write_layout_text(struct cf_malloc *m) {
+    const struct cf_par_layout *par =
+        m->namespaces.len > 0 ? m->namespaces.items[0].par.layout : NULL;
+    (void)snprintf(m->layout_text, sizeof m->layout_text,
+                   "state %s, mp %s, heap_info %s, tcache %s",
+                   m->state == NULL ? "none" : m->state->releases,
+                   par == NULL ? "none" : par->releases,
+                   m->heap_info == NULL ? "none" : m->heap_info->releases,
+                   m->tcache == NULL ? "none" : m->tcache->releases);
+}
+
+/* The order matters: each finder stands on what the ones before it found (libc/found.h). */
+static int find_all(const struct cf_context *ctx, struct cf_malloc *m, struct cf_err *err) {
+    int status = cf_arenas_find(ctx, m, err);
+    if (status != CF_OK)
+        return status;
+    m->alignment = alignment_of(m);
+    for (size_t i = 0; i < m->namespaces.len; i++)
+        cf_par_find(m, &m->namespaces.items[i]);
+    status = cf_heaps_find(m, err);
+    if (status == CF_OK)
+        status = cf_arenas_adopt(m, err);
+    if (status == CF_OK)
+        status = cf_tls_find(m, err);
+    if (status == CF_OK)
+        status = cf_tcaches_find(m, err);
+    if (status != CF_OK)
+        return status;
+    cf_links_decide(m);
+    write_layout_text(m);
+    return CF_OK;
+}
+
+int cf_malloc_find(const struct cf_context *ctx, const struct cf_mem *mem, struct cf_malloc **out,
+                   struct cf_err *err) {
+    struct cf_malloc *m = calloc(1, sizeof *m);
+    if (m == NULL)
+        return cf_err_nomem(err, sizeof *m, "malloc's description");
+    m->mem = mem;
+    m->word = cf_mem_word_bytes(mem);
+    m->alignment = alignment_of(m);
+    int status = find_all(ctx, m, err);
+    if (status != CF_OK) {
+        cf_malloc_free(m);
+        return status;
+    }
+    *out = m;
+    return CF_OK;
+}
+
+void cf_malloc_free(struct cf_malloc *m) {
+    if (m == NULL)
+        return;
+    cf_array_free(&m->bins);
+    cf_array_free(&m->namespaces);
+    cf_array_free(&m->arenas);
+    cf_array_free(&m->places);
+    cf_array_free(&m->heaps);
+    cf_array_free(&m->tcaches);
+    cf_array_free(&m->threads);
+    free(m);
+}
+
+/* ---- what was found ---- */
+
+const struct cf_mem *cf_malloc_mem(const struct cf_malloc *m) {
+    return m->mem;
+}
+
+const struct cf_state_layout *cf_malloc_state_layout(const struct cf_malloc *m) {
+    return m->state;
+}
+
+const struct cf_heap_info_layout *cf_malloc_heap_info_layout(const struct cf_malloc *m) {
+    return m->heap_info;
+}
+
+const struct cf_tcache_layout *cf_malloc_tcache_layout(const struct cf_malloc *m) {
+    return m->tcache;
+}
+
+const char *cf_malloc_layout_text(const struct cf_malloc *m) {
+    return m->layout_text;
+}
+
+uint64_t cf_malloc_heap_max(const struct cf_malloc *m) {
+    return m->heap_max;
+}
+
+unsigned cf_malloc_alignment(const struct cf_malloc *m) {
+    return m->alignment;
+}
+
+bool cf_malloc_safe_linking(const struct cf_malloc *m) {
+    return m->safe_linking;
+}
+
+/* The header's meaning changed in the release that dropped the fastbins. */
+bool cf_malloc_header_is_short(const struct cf_malloc *m) {
+    return m->state != NULL && m->state->nr_fastbins == 0;
+}
+
+size_t cf_malloc_nr_namespaces(const struct cf_malloc *m) {
+    return m->namespaces.len;
+}
+
+const struct cf_namespace *cf_malloc_namespace(const struct cf_malloc *m, size_t index) {
+    return &m->namespaces.items[index];
+}
+
+size_t cf_malloc_nr_arenas(const struct cf_malloc *m) {
+    return m->arenas.len;
+}
+
+const struct cf_arena_ref *cf_malloc_arena(const struct cf_malloc *m, size_t index) {
+    return &m->arenas.items[index];
+}
+
+size_t cf_malloc_nr_heaps(const struct cf_malloc *m) {
+    return m->heaps.len;
+}
+
+const struct cf_heap_info *cf_malloc_heap(const struct cf_malloc *m, size_t index) {
+    return &m->heaps.items[index];
+}
+
+size_t cf_malloc_nr_tcaches(const struct cf_malloc *m) {
+    return m->tcaches.len;
+}
+
+const struct cf_tcache_ref *cf_malloc_tcache(const struct cf_malloc *m, size_t index) {
+    return &m->tcaches.items[index];
+}
+
+const struct cf_thread_malloc *cf_malloc_thread(const struct cf_malloc *m, size_t index) {
+    return &m->threads.items[index];
+}
+
+uint64_t cf_malloc_reveal(const struct cf_malloc *m, uint64_t field_addr, uint64_t stored) {
+    return m->safe_linking ? stored ^ field_addr >> 12 : stored;
+}
