@@ -67,23 +67,20 @@ static int votes_for_threads_field(const struct cf_malloc *m, uint64_t bins) {
     return second != 0 && second % page == 0 ? 1 : 0;
 }
 
-/* How well a layout fits one bins array: by the arena that `next` names, else by its heap_info,
- * else by the mutex and flags words. */
+/* How well a layout fits one bins array: the bins of the arena that `next` names must be sound at
+ * just that distance (the next layout's distance loses a few), and so must its own heap_info. */
 static unsigned layout_fit(const struct cf_malloc *m, const struct cf_state_layout *layout,
                            const struct cf_bins *bins) {
     uint64_t next;
     uint64_t arena = bins->addr - layout->bins;
-    if (next_of_bins(m, bins->addr, &next) &&
-        (next == arena || cf_bins_valid(m->mem, next + layout->bins) > 0))
-        return 16;
-    if (cf_heap_of_arena(m, arena) != 0)
-        return 8;
+    unsigned fit = cf_heap_of_arena(m, arena) != 0 ? CF_NR_BINS : 0;
+    if (next_of_bins(m, bins->addr, &next))
+        fit += cf_bins_valid(m->mem, next + layout->bins);
     uint32_t mutex;
     uint32_t flags;
-    return cf_mem_u32(m->mem, arena, &mutex) && cf_mem_u32(m->mem, arena + 4, &flags) &&
-                   mutex <= 2 && flags <= 7
-               ? 1
-               : 0;
+    bool is_head = cf_mem_u32(m->mem, arena, &mutex) && cf_mem_u32(m->mem, arena + 4, &flags) &&
+                   mutex <= 2 && flags <= 7;
+    return 2 * fit + is_head;
 }
 
 static bool has_threads_field(const struct cf_malloc *m) {
