@@ -156,6 +156,13 @@ struct cf_table *cf_section_facts(struct cf_section *section) {
     return table;
 }
 
+void cf_table_sql(struct cf_table *table, const char *sql) {
+    if (table == NULL)
+        return;
+    free(table->sql);
+    table->sql = copy_text(table->doc, sql);
+}
+
 static struct cf_cell *push_cell(struct cf_table *table, enum cf_cell_kind kind) {
     if (table == NULL)
         return NULL;

@@ -115,6 +115,8 @@ void cf_section_code(struct cf_section *section, const char *format, ...)
 /* Borrowed until the document ends. `columns` is borrowed; `title` and `sql` may be NULL. */
 struct cf_table *cf_section_table(struct cf_section *section, const char *title, const char *sql,
                                   const struct cf_column *columns, size_t nr_columns);
+/* The query behind a table, where it was not known when the table was made. */
+void cf_table_sql(struct cf_table *table, const char *sql);
 /* A table of names and texts without a header. */
 struct cf_table *cf_section_facts(struct cf_section *section);
 

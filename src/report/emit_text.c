@@ -200,8 +200,7 @@ static char *lay_out(const struct cf_table *table, const struct grid *grid, size
         scols_table_set_column_separator(out, "  ") != 0 ||
         scols_table_enable_noheadings(out, table->is_facts) != 0 ||
         /* It would escape the backslashes of our own escapes once more. */
-        scols_table_enable_noencoding(out, 1) != 0 ||
-        scols_print_table_to_string(out, &text) != 0)
+        scols_table_enable_noencoding(out, 1) != 0 || scols_print_table_to_string(out, &text) != 0)
         return NULL;
     return text;
 }

@@ -1,0 +1,44 @@
+/* cf_report(): a database in, a report out. */
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "report/emit.h"
+#include "report/report.h"
+#include "store/db.h"
+
+static int emit(const struct cf_doc *doc, const struct cf_report_options *options, FILE *sink,
+                struct cf_err *err) {
+    switch (options->format) {
+    case CF_FORMAT_TEXT:
+        return cf_emit_text(doc, options, sink, err);
+    case CF_FORMAT_MARKDOWN:
+    case CF_FORMAT_HTML:
+    case CF_FORMAT_JSON:
+        break;
+    }
+    return cf_err_set(err, CF_EUSAGE, "this version of corefrag writes its report as text only");
+}
+
+static int check_sink(FILE *sink, struct cf_err *err) {
+    if (fflush(sink) == 0 && !ferror(sink))
+        return CF_OK;
+    return cf_err_errno(err, CF_EOUTPUT, errno, "the report cannot be written");
+}
+
+int cf_report(const struct cf_context *ctx, const char *db_path,
+              const struct cf_report_options *options, FILE *sink, struct cf_err *err) {
+    (void)ctx;
+    static const struct cf_report_options defaults;
+    const struct cf_report_options *wanted = options == NULL ? &defaults : options;
+    CF_CLEANUP_DB struct cf_db *db = NULL;
+    int status = cf_db_open(db_path, &db, err);
+    if (status != CF_OK)
+        return status;
+    struct cf_doc *doc = NULL;
+    status = cf_report_build(db, db_path, wanted, &doc, err);
+    if (status == CF_OK)
+        status = emit(doc, wanted, sink, err);
+    cf_doc_free(doc);
+    return status == CF_OK ? check_sink(sink, err) : status;
+}

@@ -1,0 +1,18 @@
+/*
+ * The report: sections over the views of one database, in a fixed order. It never sees a core; what
+ * it knows stands in the database. Each section is a file of its own (section_*.c) and a function
+ * that adds to the document; a figure that the database does not have (NULL) reads "unknown".
+ */
+#ifndef CF_REPORT_REPORT_H
+#define CF_REPORT_REPORT_H
+
+#include "corefrag.h"
+#include "report/doc.h"
+#include "store/db.h"
+
+/* Builds the report of `db`, which was opened from `db_path`. The caller frees the document with
+ * cf_doc_free(). */
+int cf_report_build(struct cf_db *db, const char *db_path, const struct cf_report_options *options,
+                    struct cf_doc **out, struct cf_err *err);
+
+#endif

@@ -1,0 +1,153 @@
+/* The headline: what the heap is made of, in the numbers that matter. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/section.h"
+
+/* The last part of a path. */
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+static const char *process_name(const struct cf_report *report) {
+    const char *exe = base_name(cf_report_meta(report, "exe"));
+    const char *command = cf_report_meta(report, "command");
+    if (*exe != '\0')
+        return exe;
+    return *command != '\0' ? command : "unknown program";
+}
+
+static void add_title(struct cf_report *report) {
+    char bytes[CF_FORMAT_MAX];
+    int64_t threads = cf_report_meta_i64(report, "threads");
+    const char *residency = cf_report_meta(report, "residency_source");
+    bool is_exact = cf_report_residency_mark(report) == CF_MARK_EXACT;
+    cf_doc_title(report->doc,
+                 "corefrag %s  %s, pid %s, %" PRId64 " thread%s   %s (%s, %s, %s, residency %s)",
+                 cf_report_meta(report, "tool_version"), process_name(report),
+                 cf_report_meta(report, "pid"), threads, threads == 1 ? "" : "s",
+                 base_name(cf_report_meta(report, "core_path")),
+                 cf_report_meta(report, "core_producer"),
+                 cf_report_meta_i64(report, "core_complete") != 0 ? "complete" : "incomplete",
+                 cf_report_bytes(report, bytes, cf_report_meta_i64(report, "core_bytes")),
+                 is_exact                         ? "exact"
+                 : strcmp(residency, "none") == 0 ? "unknown"
+                                                  : "at least");
+}
+
+static void add_no_heap(struct cf_report *report, struct cf_section *section) {
+    if (cf_report_meta_i64(report, "core_complete") == 0)
+        cf_section_text(section, CF_TONE_LEAD,
+                        "NO HEAP FOUND: the core is incomplete, and glibc malloc's data is not in "
+                        "the part that there is.");
+    else
+        cf_section_text(section, CF_TONE_LEAD,
+                        "NO GLIBC MALLOC HEAP: no arena that was ever used is in this core. The "
+                        "program may use another allocator, or no malloc at all.");
+}
+
+static double percent(int64_t part, int64_t whole) {
+    return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void add_heap(struct cf_report *report, struct cf_section *section) {
+    const struct cf_totals *totals = &report->totals;
+    char dead[CF_FORMAT_MAX], mapped[CF_FORMAT_MAX], share[CF_FORMAT_MAX];
+    int64_t dead_bytes = totals->hole_bytes + totals->top_bytes;
+    cf_section_text(section, CF_TONE_LEAD,
+                    "HEAP: %s of the %s in %" PRId64 " arena%s is freed memory that glibc still "
+                    "holds (%s).",
+                    cf_report_bytes(report, dead, dead_bytes),
+                    cf_report_bytes(report, mapped, totals->mapped_bytes), totals->arenas,
+                    totals->arenas == 1 ? "" : "s",
+                    cf_format_percent(share, percent(dead_bytes, totals->mapped_bytes)));
+}
+
+static void add_resident(struct cf_report *report, struct cf_section *section) {
+    const struct cf_totals *totals = &report->totals;
+    char resident[CF_FORMAT_MAX];
+    if (totals->has_resident)
+        cf_section_text(section, CF_TONE_PLAIN, "In memory (resident): %s%s.",
+                        cf_format_mark(totals->resident_mark),
+                        cf_report_bytes(report, resident, totals->resident_bytes));
+    else
+        cf_section_text(section, CF_TONE_PLAIN,
+                        "In memory (resident): unknown, since nothing in this core says so.");
+}
+
+static void add_mmapped(struct cf_report *report, struct cf_section *section) {
+    const struct cf_totals *totals = &report->totals;
+    char bytes[CF_FORMAT_MAX], count[CF_FORMAT_MAX];
+    if (totals->mmapped_chunks == 0)
+        return;
+    cf_section_text(section, CF_TONE_PLAIN,
+                    "Besides, %s chunk%s in %s of their own mappings (mmapped: free() gives such "
+                    "memory back at once).",
+                    cf_format_count(count, totals->mmapped_chunks),
+                    totals->mmapped_chunks == 1 ? "" : "s",
+                    cf_report_bytes(report, bytes, totals->mmapped_bytes));
+}
+
+static void add_largest_hole(struct cf_report *report, struct cf_section *section) {
+    const struct cf_totals *totals = &report->totals;
+    char count[CF_FORMAT_MAX], largest[CF_FORMAT_MAX];
+    if (totals->holes > 0)
+        cf_section_text(section, CF_TONE_PLAIN,
+                        "The freed memory below the tops lies in %s hole%s; the largest is %s.",
+                        cf_format_count(count, totals->holes), totals->holes == 1 ? "" : "s",
+                        cf_report_bytes(report, largest, totals->largest_hole_bytes));
+}
+
+static const struct cf_column part_columns[] = {
+    {"part", "part", CF_UNIT_TEXT, false},        {"bytes", "bytes", CF_UNIT_BYTES, false},
+    {"share", "percent", CF_UNIT_PERCENT, false}, {"", "fraction", CF_UNIT_BAR, false},
+    {"", "meaning", CF_UNIT_TEXT, false},
+};
+
+static void add_part(struct cf_table *table, const char *part, int64_t bytes, int64_t whole,
+                     const char *meaning) {
+    cf_table_text(table, part);
+    cf_table_integer(table, bytes, CF_MARK_EXACT);
+    cf_table_real(table, percent(bytes, whole), CF_MARK_EXACT);
+    cf_table_real(table, percent(bytes, whole) / 100, CF_MARK_EXACT);
+    cf_table_text(table, meaning);
+}
+
+/* Every accessible byte of the arenas' heaps; the rows sum to the last. */
+static void add_parts(struct cf_report *report, struct cf_section *section) {
+    const struct cf_totals *totals = &report->totals;
+    int64_t whole = totals->mapped_bytes;
+    struct cf_table *table =
+        cf_section_table(section, NULL,
+                         "SELECT sum(live_bytes), sum(free_bytes), sum(tcache_bytes + fast_bytes), "
+                         "sum(top_bytes), sum(overhead_bytes), sum(mapped_bytes) FROM v_arena",
+                         part_columns, sizeof part_columns / sizeof part_columns[0]);
+    add_part(table, "live", totals->live_bytes, whole, "held by the program or libc");
+    add_part(table, "free", totals->free_bytes, whole, "in bins, between live chunks");
+    add_part(table, "cached", totals->tcache_bytes + totals->fast_bytes, whole,
+             "freed, in tcaches and fastbins");
+    add_part(table, "top", totals->top_bytes, whole, "unused upper ends of arenas");
+    add_part(table, "overhead", totals->overhead_bytes, whole, "malloc's own");
+    cf_table_text(table, "all arenas");
+    cf_table_integer(table, whole, CF_MARK_EXACT);
+    cf_table_empty(table);
+    cf_table_empty(table);
+    cf_table_empty(table);
+}
+
+int cf_report_headline(struct cf_report *report, struct cf_err *err) {
+    (void)err;
+    add_title(report);
+    struct cf_section *section = cf_doc_section(report->doc, "headline", NULL);
+    if (report->totals.arenas == 0) {
+        add_no_heap(report, section);
+        return CF_OK;
+    }
+    add_heap(report, section);
+    add_resident(report, section);
+    add_largest_hole(report, section);
+    add_mmapped(report, section);
+    add_parts(report, section);
+    return CF_OK;
+}
