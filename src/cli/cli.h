@@ -1,0 +1,72 @@
+/*
+ * What the commands share. The command line stands on the public header alone.
+ *
+ * stdout is data, stderr is talk. Every command returns its exit code; main() flushes and checks
+ * stdout before it exits, and a failed write turns the code into CLI_EXIT_OUTPUT.
+ */
+#ifndef CF_CLI_CLI_H
+#define CF_CLI_CLI_H
+
+#include <argp.h>
+#include <stdbool.h>
+
+#include "cli/progress.h"
+#include "corefrag.h"
+
+/* Beside the values of enum cf_outcome. The last two are those of sysexits.h. */
+enum cli_exit {
+    CLI_EXIT_OK = 0,
+    CLI_EXIT_USAGE = 2,
+    CLI_EXIT_INPUT = 3,
+    CLI_EXIT_OUTPUT = 7,
+    CLI_EXIT_INTERNAL = 70,
+    CLI_EXIT_MEMORY = 71,
+};
+
+struct cli_command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+};
+
+int cli_cmd_run(int argc, char **argv); /* corefrag CORE */
+int cli_cmd_analyze(int argc, char **argv);
+int cli_cmd_report(int argc, char **argv);
+int cli_cmd_check(int argc, char **argv);
+int cli_cmd_schema(int argc, char **argv);
+
+/* Prints "corefrag: TEXT" to stderr and returns the exit code for err->status. */
+int cli_fail(const struct cf_err *err);
+void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Options that several commands have; argp children. Their input is the struct named. */
+extern const struct argp cli_analyze_argp;  /* struct cli_analysis */
+extern const struct argp cli_report_argp;   /* struct cf_report_options */
+extern const struct argp cli_progress_argp; /* struct cli_progress */
+
+/* How a core becomes a database. Strings are borrowed from argv, except `db_owned`. */
+struct cli_analysis {
+    const char *core;
+    const char *db; /* NULL: the core's base name and ".db" in the current folder */
+    char *db_owned;
+    struct cf_options options;
+};
+
+/* Fills in the database's name where none was given. False: it cannot be had (said on stderr). */
+bool cli_analysis_name_db(struct cli_analysis *analysis);
+void cli_analysis_fini(struct cli_analysis *analysis);
+
+/* Analyzes, with progress, and returns the exit code; what it means is said on stderr. `*written`
+ * tells whether there is a database now. */
+int cli_analyze(const struct cli_analysis *analysis, struct cli_progress *progress, bool *written);
+
+/* Writes the report of `db` to `path`, whole or not at all, or to stdout where `path` is NULL. */
+int cli_report(const char *db, const struct cf_report_options *options, const char *path);
+
+/* One argument where there must be one: takes `arg` into `*slot`, or ends with a usage error. */
+void cli_take_argument(struct argp_state *state, const char **slot, const char *arg);
+
+/* A number from 1 to `max`, or a usage error that names the option. */
+unsigned cli_parse_number(struct argp_state *state, const char *option, const char *arg,
+                          unsigned max);
+
+#endif

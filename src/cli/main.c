@@ -1,0 +1,84 @@
+/* Finds the command, and sees to it that what was printed has arrived. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/temporary.h"
+
+static const struct cli_command commands[] = {
+    {"analyze", cli_cmd_analyze},
+    {"report", cli_cmd_report},
+    {"check", cli_cmd_check},
+    {"schema", cli_cmd_schema},
+};
+
+void cli_say(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    (void)fputs("corefrag: ", stderr);
+    (void)vfprintf(stderr, format, args);
+    (void)fputc('\n', stderr);
+    va_end(args);
+}
+
+int cli_fail(const struct cf_err *err) {
+    cli_say("%s", err->text);
+    switch (err->status) {
+    case CF_EUSAGE:
+        return CLI_EXIT_USAGE;
+    case CF_EINPUT:
+    case CF_ENOTDB:
+        return CLI_EXIT_INPUT;
+    case CF_EOUTPUT:
+        return CLI_EXIT_OUTPUT;
+    case CF_ENOMEM:
+        return CLI_EXIT_MEMORY;
+    default:
+        return CLI_EXIT_INTERNAL;
+    }
+}
+
+/* argp ends the program by itself after --help and --version, so this stands at the exit. */
+static void check_stdout(void) {
+    bool failed = ferror(stdout) != 0;
+    if (fclose(stdout) == 0 && !failed)
+        return;
+    cli_say("standard output could not be written");
+    _exit(CLI_EXIT_OUTPUT);
+}
+
+static void print_version(FILE *stream, struct argp_state *state) {
+    (void)state;
+    (void)fprintf(stream, "corefrag %s\n", cf_version());
+}
+
+/* "corefrag report", which argp puts before its messages; NULL when memory is out. */
+static char *command_title(const char *name) {
+    char *title;
+    return asprintf(&title, "corefrag %s", name) < 0 ? NULL : title;
+}
+
+static int run_command(const struct cli_command *command, int argc, char **argv) {
+    char *title = command_title(command->name);
+    if (title != NULL)
+        argv[0] = title;
+    int code = command->run(argc, argv);
+    free(title);
+    return code;
+}
+
+int main(int argc, char **argv) {
+    argp_err_exit_status = CLI_EXIT_USAGE;
+    argp_program_version_hook = print_version;
+    cli_temporary_catch_signals();
+    if (atexit(check_stdout) != 0)
+        return CLI_EXIT_INTERNAL;
+    for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof commands[0]; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return run_command(&commands[i], argc - 1, argv + 1);
+    argv[0] = (char *)"corefrag";
+    return cli_cmd_run(argc, argv);
+}
