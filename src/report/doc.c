@@ -14,7 +14,7 @@ static const struct cf_column fact_columns[] = {
 };
 
 /* A formatted copy; NULL when memory is out. */
-static char *format_text(const char *format, va_list args) {
+__attribute__((format(printf, 1, 0))) static char *format_text(const char *format, va_list args) {
     char *text;
     return vasprintf(&text, format, args) < 0 ? NULL : text;
 }
