@@ -112,7 +112,7 @@ check: all $(TEST_BIN) $(REPLAY_BIN) $(SEEDS) $(E2E_BIN) $(GEN_BIN)
 test-unit: $(TEST_BIN) ## unit tests only
 	@sh tests/run.sh $(B)/log $(TEST_BIN)
 
-test-e2e: all $(E2E_BIN) $(GEN_BIN) ## end to end only
+test-e2e: all $(E2E_BIN) $(GEN_BIN) $(SEEDS) ## end to end only
 	@COREFRAG=$(B)/corefrag GEN=build/gen sh tests/run.sh $(B)/log $(E2E_BIN)
 
 test-fuzz: $(REPLAY_BIN) $(SEEDS) ## replays the fuzz corpora
@@ -130,6 +130,11 @@ $(B)/tests/unit/%: $(B)/tests/unit/%.o $(call helpers,tests/unit) $(B)/libcorefr
 
 $(B)/tests/e2e/%: $(B)/tests/e2e/%.o $(call helpers,tests/e2e) $(B)/libcorefrag.a
 	$(LINK) -lcmocka
+
+# Allocations that fail: the calls of our own code go through the test.
+$(B)/tests/e2e/test_faults: LDFLAGS_ALL += $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc \
+	strdup vasprintf)
+comma := ,
 
 # Programs whose heaps are known: each stands alone and is the same for every flavor.
 gen: $(GEN_BIN)
