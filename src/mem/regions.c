@@ -28,7 +28,8 @@ static int collect_pieces(struct cf_mem *mem, struct mem_pieces *pieces, struct 
         piece->end = segment->vaddr + segment->mem_bytes;
         piece->segment = (uint32_t)i;
     }
-    qsort(pieces->items, pieces->len, sizeof *pieces->items, compare_pieces);
+    if (pieces->len > 0)
+        qsort(pieces->items, pieces->len, sizeof *pieces->items, compare_pieces);
     return CF_OK;
 }
 
