@@ -1,0 +1,40 @@
+/*
+ * malloc's settings as they were in force: mp_ is the truth, since the environment, mallopt() and
+ * the dynamic thresholds all write there; the environment block says why. A row for each setting
+ * that mp_ shows, and one for each that only the environment can show.
+ */
+#ifndef CF_LIBC_TUNABLES_H
+#define CF_LIBC_TUNABLES_H
+
+#include <stddef.h>
+
+#include "corefrag.h"
+#include "libc/environ.h"
+#include "libc/malloc.h"
+
+struct cf_tunable {
+    const char *name;   /* the tunable's, "arena_max"; static */
+    char value[128];    /* decimal, or the environment's text with control bytes masked */
+    const char *source; /* "mp_", "environment", "default"; static */
+    char note[192];     /* a sentence, or empty */
+};
+
+enum { CF_TUNABLES_MAX = 24 };
+
+struct cf_tunables {
+    struct cf_tunable rows[CF_TUNABLES_MAX];
+    size_t nr_rows;
+};
+
+/* Reads namespace 0's settings; no rows where mp_ was not found. `env` may be NULL. */
+void cf_tunables_read(const struct cf_malloc *m, const struct cf_environ *env,
+                      struct cf_tunables *out);
+
+/*
+ * How many arenas malloc would make at the most (arena.c, arena_get2), main arena included, on
+ * `cpus` cores: arena_max where set, else by the release's formula, 0 where `cpus` is 0 (not
+ * known) and arena_max is not set. `formula` receives static text: "8 x cores".
+ */
+uint64_t cf_tunables_arena_limit(const struct cf_malloc *m, unsigned cpus, const char **formula);
+
+#endif

@@ -1,0 +1,141 @@
+#include "ptmalloc/state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "ptmalloc/planes.h"
+
+void cf_anomalies_add(struct cf_anomalies *anomalies, const struct cf_anomaly *where,
+                      const char *format, ...) {
+    anomalies->seen++;
+    if (anomalies->rows.len >= CF_ANOMALIES_MAX)
+        return;
+    struct cf_anomaly *row = cf_array_push(&anomalies->rows);
+    if (row == NULL)
+        return;
+    *row = *where;
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(row->detail, sizeof row->detail, format, args);
+    va_end(args);
+}
+
+bool cf_cursor_refill(struct cf_cursor *cursor, uint64_t addr) {
+    uint64_t avail;
+    const unsigned char *data = cf_mem_span(cursor->mem, addr, &avail);
+    if (data == NULL)
+        return false;
+    cursor->data = data;
+    cursor->start = addr;
+    cursor->bytes = avail;
+    return true;
+}
+
+uint64_t cf_readable_from(const struct cf_mem *mem, uint64_t addr, uint64_t limit) {
+    for (size_t i = cf_mem_lower_bound(mem, addr); i < cf_mem_nr_regions(mem); i++) {
+        const struct cf_region *region = cf_mem_region(mem, i);
+        if (region->start >= limit)
+            break;
+        uint64_t from = addr > region->start ? addr : region->start;
+        if (region->data_bytes > 0 && from - region->start < region->data_bytes)
+            return from;
+    }
+    return UINT64_MAX;
+}
+
+uint64_t cf_next_present_page(const struct cf_mem *mem, uint64_t addr, uint64_t page) {
+    uint64_t start, end;
+    if (cf_mem_residency_source(mem) == CF_RESIDENCY_NONE)
+        return addr;
+    if (!cf_mem_next_resident(mem, addr, &start, &end))
+        return ~(page - 1);
+    return start <= addr ? addr : start & ~(page - 1);
+}
+
+uint64_t cf_first_chunk_at(const struct cf_ptmalloc *pt, uint64_t addr) {
+    uint64_t header = 2 * pt->word_bytes;
+    uint64_t mask = pt->alignment - 1;
+    return ((addr + header + mask) & ~mask) - header;
+}
+
+/* A header that malloc can have written: _int_free and sysmalloc keep these in every release. */
+static bool is_sound(const struct cf_ptmalloc *pt, const struct cf_chain *chain, uint64_t addr,
+                     uint64_t word) {
+    uint64_t size = word & ~(uint64_t)SIZE_FLAGS;
+    if (size < pt->min_chunk || size & (pt->alignment - 1) || word & IS_MMAPPED)
+        return false;
+    if (chain->is_main && word & NON_MAIN_ARENA)
+        return false;
+    return size <= chain->limit - addr;
+}
+
+static bool is_fence(const struct cf_ptmalloc *pt, uint64_t word) {
+    return (word & ~(uint64_t)PREV_INUSE) == 2 * pt->word_bytes;
+}
+
+/* At `addr` there is no sound chunk: is it one of glibc's ends? */
+static enum cf_chain_end end_at(struct cf_cursor *cursor, const struct cf_ptmalloc *pt,
+                                const struct cf_chain *chain, uint64_t addr, uint64_t word,
+                                uint64_t *out_end) {
+    uint64_t header = 2 * pt->word_bytes, second;
+    *out_end = addr;
+    if (!chain->is_main && word == PREV_INUSE && header <= chain->limit - addr) {
+        *out_end = addr + header;
+        return CF_CHAIN_ZERO_FENCE;
+    }
+    if (!is_fence(pt, word) || chain->limit - addr < 2 * header ||
+        !cf_cursor_word(cursor, addr + header + pt->word_bytes, &second))
+        return CF_CHAIN_BROKEN;
+    bool ends = chain->is_main ? second == (header | PREV_INUSE) : second == PREV_INUSE;
+    if (!ends)
+        return CF_CHAIN_BROKEN;
+    *out_end = addr + 2 * header;
+    return chain->is_main ? CF_CHAIN_FENCES : CF_CHAIN_ZERO_FENCE;
+}
+
+enum cf_chain_end cf_chain_probe(struct cf_cursor *cursor, const struct cf_ptmalloc *pt,
+                                 const struct cf_chain *chain, uint64_t addr, uint64_t max_steps,
+                                 uint64_t *out_end) {
+    uint64_t word, previous_size = 0;
+    for (uint64_t step = 0;; step++) {
+        *out_end = addr;
+        if (chain->top != 0 && addr == chain->top)
+            return CF_CHAIN_TOP;
+        if (addr == chain->limit)
+            return CF_CHAIN_LIMIT;
+        if (addr > chain->limit || (chain->top != 0 && addr > chain->top &&
+                                    addr - previous_size < chain->top))
+            return CF_CHAIN_BROKEN;
+        if (step == max_steps)
+            return CF_CHAIN_STEPS;
+        if (!cf_cursor_word(cursor, addr + pt->word_bytes, &word))
+            return CF_CHAIN_BROKEN;
+        uint64_t prev_size;
+        if (previous_size != 0 && !(word & PREV_INUSE) &&
+            (!cf_cursor_word(cursor, addr, &prev_size) || prev_size != previous_size))
+            return CF_CHAIN_BROKEN;
+        if (!is_sound(pt, chain, addr, word))
+            return end_at(cursor, pt, chain, addr, word, out_end);
+        previous_size = word & ~(uint64_t)SIZE_FLAGS;
+        addr += previous_size;
+    }
+}
+
+bool cf_walked_chunk(const struct cf_ptmalloc *pt, uint64_t addr, uint32_t arena_id,
+                     const struct cf_heap **out) {
+    const struct cf_heap *heap = cf_chunkmap_find_heap(pt->map, addr);
+    if (heap == NULL || addr >= heap->chunks_end ||
+        (arena_id != UINT32_MAX && heap->arena_id != arena_id) ||
+        !cf_chunkmap_is_start(pt->map, heap, addr))
+        return false;
+    *out = heap;
+    return true;
+}
+
+bool cf_chunk_size(const struct cf_ptmalloc *pt, uint64_t addr, uint64_t *out) {
+    uint64_t word;
+    if (!cf_mem_word(pt->mem, addr + pt->word_bytes, &word))
+        return false;
+    *out = word & ~(uint64_t)SIZE_FLAGS;
+    return true;
+}

@@ -1,0 +1,168 @@
+#include "ptmalloc/heap.h"
+
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "ptmalloc/state.h"
+
+/* The order is the proof: heaps before the walk, the walk before the lists, all heaps before
+ * mmapped chunks (they are outside of them), mmapped chunks before tcaches (from 2.43 on a
+ * tcache may hold one). */
+static int walk_all(const struct cf_context *ctx, struct cf_ptmalloc *pt, unsigned nr_threads,
+                    struct cf_err *err) {
+    int status = cf_pieces_find(pt, err);
+    if (status == CF_OK)
+        status = cf_chunkmap_seal_heaps(pt->map, err);
+    if (status == CF_OK)
+        status = cf_walk_heaps(ctx, pt, nr_threads, err);
+    if (status == CF_OK)
+        status = cf_lists_follow(pt, err);
+    if (status == CF_OK)
+        status = cf_mmapped_find(pt, err);
+    if (status == CF_OK)
+        status = cf_tcaches_follow(pt, err);
+    if (status == CF_OK)
+        status = cf_chunkmap_seal(pt->map, err);
+    return status == CF_OK ? cf_lists_compare(pt, err) : status;
+}
+
+static void read_word(const struct cf_ptmalloc *pt, uint64_t addr, uint16_t offset,
+                      uint64_t *out) {
+    if (offset != CF_ABSENT)
+        (void)cf_mem_word(pt->mem, addr + offset, out);
+}
+
+static void read_arena(const struct cf_ptmalloc *pt, struct cf_arena *arena) {
+    const struct cf_state_layout *layout = cf_malloc_state_layout(pt->malloc_found);
+    uint64_t attached, word, initial_top = arena->addr + layout->bins - 2 * pt->word_bytes;
+    uint32_t flags = 0;
+    (void)cf_mem_u32(pt->mem, arena->addr + 4, &flags);
+    arena->contiguous = (flags & 2) == 0; /* NONCONTIGUOUS_BIT, all releases */
+    read_word(pt, arena->addr, layout->top, &arena->top);
+    read_word(pt, arena->addr, layout->system_mem, &arena->system_mem);
+    read_word(pt, arena->addr, layout->max_system_mem, &arena->max_system_mem);
+    arena->attached_threads = -1;
+    if (layout->attached_threads != CF_ABSENT &&
+        cf_mem_word(pt->mem, arena->addr + layout->attached_threads, &attached))
+        arena->attached_threads = (int64_t)attached;
+    if (arena->top == initial_top)
+        arena->top = 0; /* initial_top(): never used by malloc */
+    if (arena->top != 0 && cf_mem_word(pt->mem, arena->top + pt->word_bytes, &word))
+        arena->top_bytes = word & ~(uint64_t)SIZE_FLAGS;
+}
+
+static int read_arenas(struct cf_ptmalloc *pt, struct cf_err *err) {
+    for (size_t i = 0; i < cf_malloc_nr_arenas(pt->malloc_found); i++) {
+        const struct cf_arena_ref *ref = cf_malloc_arena(pt->malloc_found, i);
+        struct cf_arena *arena = cf_array_push(&pt->arenas);
+        if (arena == NULL)
+            return cf_err_nomem(err, sizeof *arena, "an arena");
+        *arena = (struct cf_arena){
+            .id = (uint32_t)i, .ns = ref->ns, .addr = ref->addr, .is_main = ref->is_main,
+            .attached_threads = -1,
+        };
+        if (arena->addr != 0)
+            read_arena(pt, arena);
+    }
+    return CF_OK;
+}
+
+int cf_ptmalloc_walk(const struct cf_context *ctx, const struct cf_malloc *m, unsigned nr_threads,
+                     struct cf_ptmalloc **out, struct cf_err *err) {
+    struct cf_ptmalloc *pt = calloc(1, sizeof *pt);
+    if (pt == NULL)
+        return cf_err_nomem(err, sizeof *pt, "the walk");
+    pt->malloc_found = m;
+    pt->mem = cf_malloc_mem(m);
+    pt->word_bytes = cf_mem_word_bytes(pt->mem);
+    pt->min_chunk = 4 * pt->word_bytes;
+    pt->alignment = cf_malloc_alignment(m);
+    int status = cf_chunkmap_new(pt->word_bytes, &pt->map, err);
+    if (status == CF_OK && cf_malloc_nr_arenas(m) > 0) {
+        status = read_arenas(pt, err);
+        if (status == CF_OK)
+            status = walk_all(ctx, pt, nr_threads, err);
+    } else if (status == CF_OK) {
+        status = cf_chunkmap_seal_heaps(pt->map, err);
+        if (status == CF_OK)
+            status = cf_chunkmap_seal(pt->map, err);
+    }
+    if (status != CF_OK) {
+        cf_ptmalloc_free(pt);
+        return status;
+    }
+    *out = pt;
+    return CF_OK;
+}
+
+void cf_ptmalloc_free(struct cf_ptmalloc *pt) {
+    if (pt == NULL)
+        return;
+    cf_chunkmap_free(pt->map);
+    cf_array_free(&pt->arenas);
+    cf_array_free(&pt->bins);
+    cf_array_free(&pt->tcaches);
+    cf_array_free(&pt->found_heaps);
+    cf_array_free(&pt->anomalies.rows);
+    free(pt);
+}
+
+const struct cf_malloc *cf_ptmalloc_malloc(const struct cf_ptmalloc *pt) {
+    return pt->malloc_found;
+}
+
+const struct cf_chunkmap *cf_ptmalloc_map(const struct cf_ptmalloc *pt) {
+    return pt->map;
+}
+
+size_t cf_ptmalloc_nr_arenas(const struct cf_ptmalloc *pt) {
+    return pt->arenas.len;
+}
+
+const struct cf_arena *cf_ptmalloc_arena(const struct cf_ptmalloc *pt, size_t id) {
+    return &pt->arenas.items[id];
+}
+
+size_t cf_ptmalloc_nr_bins(const struct cf_ptmalloc *pt) {
+    return pt->bins.len;
+}
+
+const struct cf_bin *cf_ptmalloc_bin(const struct cf_ptmalloc *pt, size_t index) {
+    return &pt->bins.items[index];
+}
+
+size_t cf_ptmalloc_nr_tcaches(const struct cf_ptmalloc *pt) {
+    return pt->tcaches.len;
+}
+
+const struct cf_tcache *cf_ptmalloc_tcache(const struct cf_ptmalloc *pt, size_t index) {
+    return &pt->tcaches.items[index];
+}
+
+size_t cf_ptmalloc_nr_anomalies(const struct cf_ptmalloc *pt) {
+    return pt->anomalies.rows.len;
+}
+
+const struct cf_anomaly *cf_ptmalloc_anomaly(const struct cf_ptmalloc *pt, size_t index) {
+    return &pt->anomalies.rows.items[index];
+}
+
+uint64_t cf_ptmalloc_nr_anomalies_seen(const struct cf_ptmalloc *pt) {
+    return pt->anomalies.seen;
+}
+
+uint64_t cf_ptmalloc_usable_bytes(const struct cf_ptmalloc *pt, const struct cf_chunk *chunk) {
+    if (chunk->heap_id != UINT32_MAX)
+        return chunk->bytes > pt->word_bytes ? chunk->bytes - pt->word_bytes : 0;
+    for (size_t low = 0, high = cf_chunkmap_nr_mmapped(pt->map); low < high;) {
+        size_t middle = low + (high - low) / 2;
+        const struct cf_mmapped *row = cf_chunkmap_mmapped(pt->map, middle);
+        if (row->addr == chunk->addr)
+            return row->usable_bytes;
+        if (row->addr < chunk->addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return 0;
+}

@@ -1,0 +1,142 @@
+/*
+ * The walk's private state: what the files of this folder share while cf_ptmalloc is being made.
+ * Nobody outside ptmalloc includes this.
+ */
+#ifndef CF_PTMALLOC_STATE_H
+#define CF_PTMALLOC_STATE_H
+
+#include "base/array.h"
+#include "ptmalloc/chunkmap_build.h"
+#include "ptmalloc/heap.h"
+
+enum {
+    PREV_INUSE = 1,
+    IS_MMAPPED = 2,
+    NON_MAIN_ARENA = 4,
+    SIZE_FLAGS = 7,
+};
+
+struct cf_anomalies {
+    CF_ARRAY(struct cf_anomaly) rows;
+    uint64_t seen;
+};
+
+struct cf_ptmalloc {
+    const struct cf_malloc *malloc_found;
+    const struct cf_mem *mem;
+    struct cf_chunkmap *map;
+    unsigned word_bytes;
+    unsigned min_chunk; /* MINSIZE: 4 words */
+    unsigned alignment; /* MALLOC_ALIGNMENT */
+    CF_ARRAY(struct cf_arena) arenas;
+    CF_ARRAY(struct cf_bin) bins;
+    CF_ARRAY(struct cf_tcache) tcaches;
+    CF_ARRAY(struct cf_heap) found_heaps; /* before they are sorted into the map */
+    struct cf_anomalies anomalies;
+};
+
+/* Adds a row, or only counts it past CF_ANOMALIES_MAX; memory out drops the row, not the count. */
+void cf_anomalies_add(struct cf_anomalies *anomalies, const struct cf_anomaly *where,
+                      const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* A view of the span that was read last, so that a walk does not look up each header. */
+struct cf_cursor {
+    const struct cf_mem *mem;
+    const unsigned char *data;
+    uint64_t start;
+    uint64_t bytes;
+    unsigned word_bytes;
+};
+
+bool cf_cursor_refill(struct cf_cursor *cursor, uint64_t addr);
+
+static inline bool cf_cursor_word(struct cf_cursor *cursor, uint64_t addr, uint64_t *out) {
+    uint64_t offset = addr - cursor->start;
+    if (__builtin_expect(offset + cursor->word_bytes > cursor->bytes ||
+                             offset >= cursor->bytes, 0)) {
+        if (!cf_cursor_refill(cursor, addr))
+            return false;
+        offset = addr - cursor->start;
+        if (cursor->bytes - offset < cursor->word_bytes)
+            return cf_mem_word(cursor->mem, addr, out);
+    }
+    const unsigned char *at = cursor->data + offset;
+    if (cursor->word_bytes == 8) {
+        uint64_t value;
+        __builtin_memcpy(&value, at, 8);
+        *out = value;
+    } else {
+        uint32_t value;
+        __builtin_memcpy(&value, at, 4);
+        *out = value;
+    }
+    return true;
+}
+
+/* The first address at or above `addr` whose byte can be read; UINT64_MAX: none below `limit`. */
+uint64_t cf_readable_from(const struct cf_mem *mem, uint64_t addr, uint64_t limit);
+
+/*
+ * The first page at or above `addr` (page-aligned) that was in memory, where that is known: a
+ * page that was not holds no header. UINT64_MAX aligned down when there is none.
+ */
+uint64_t cf_next_present_page(const struct cf_mem *mem, uint64_t addr, uint64_t page);
+
+/* What ends a chain of chunks. */
+enum cf_chain_end {
+    CF_CHAIN_TOP,        /* at the arena's top */
+    CF_CHAIN_FENCES,     /* main arena: after two headers of 2 words */
+    CF_CHAIN_ZERO_FENCE, /* thread arena: after a header of size 0 */
+    CF_CHAIN_LIMIT,      /* exactly at the limit */
+    CF_CHAIN_BROKEN,     /* at a header that cannot be */
+    CF_CHAIN_STEPS,      /* after `max_steps` sound chunks */
+};
+
+struct cf_chain {
+    uint64_t top;   /* of the arena; 0: none here */
+    uint64_t limit;
+    bool is_main;
+};
+
+/*
+ * Follows chunk headers from `addr` without noting anything. Fills `out_end` with the address
+ * after the last sound chunk (fences included). For finding pieces and sound places.
+ */
+enum cf_chain_end cf_chain_probe(struct cf_cursor *cursor, const struct cf_ptmalloc *pt,
+                                 const struct cf_chain *chain, uint64_t addr, uint64_t max_steps,
+                                 uint64_t *out_end);
+
+/* pieces.c: adds every heap of every arena to the map (unsealed). */
+int cf_pieces_find(struct cf_ptmalloc *pt, struct cf_err *err);
+
+/* walk.c: fills the planes of all heaps. */
+int cf_walk_heaps(const struct cf_context *ctx, struct cf_ptmalloc *pt, unsigned nr_threads,
+                  struct cf_err *err);
+
+/* lists.c: bins and fastbins of all arenas over the walked planes. */
+int cf_lists_follow(struct cf_ptmalloc *pt, struct cf_err *err);
+
+/* Free chunks as the walk met them against the bins' sums, arena by arena. */
+int cf_lists_compare(struct cf_ptmalloc *pt, struct cf_err *err);
+
+/* tcaches.c: every tcache, also those that no thread's TLS names. */
+int cf_tcaches_follow(struct cf_ptmalloc *pt, struct cf_err *err);
+
+/* mmapped.c: chunks in mappings of their own; after the heaps are known. */
+int cf_mmapped_find(struct cf_ptmalloc *pt, struct cf_err *err);
+
+/* True when `addr` is the start of a chunk of a heap of `arena_id` (any arena: UINT32_MAX). */
+bool cf_walked_chunk(const struct cf_ptmalloc *pt, uint64_t addr, uint32_t arena_id,
+                     const struct cf_heap **out);
+
+/* The chunk's size word without flags; false when it cannot be read. */
+bool cf_chunk_size(const struct cf_ptmalloc *pt, uint64_t addr, uint64_t *out);
+
+/* The state in the planes of a chunk that starts at `addr` in `heap`; not of odd ones. */
+enum cf_chunk_state cf_walked_state(const struct cf_ptmalloc *pt, const struct cf_heap *heap,
+                                    uint64_t addr);
+
+/* First chunk at or after `addr`: chunk + 2 words is a multiple of MALLOC_ALIGNMENT. */
+uint64_t cf_first_chunk_at(const struct cf_ptmalloc *pt, uint64_t addr);
+
+#endif

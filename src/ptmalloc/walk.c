@@ -1,0 +1,311 @@
+/*
+ * The walk: from header to header through each heap, into the planes. A chunk is in use when its
+ * successor's PREV_INUSE says so; lists.c and tcaches.c then take the cached ones away. At a
+ * header that cannot be, the walk notes it and goes on at the next sound place: an address from
+ * which SOUND_STEPS headers chain, or a chain that reaches the heap's end.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/checked.h"
+#include "base/context.h"
+#include "base/err.h"
+#include "ptmalloc/state.h"
+
+enum {
+    SOUND_STEPS = 16,
+    PREFETCH_BYTES = 4096, /* ahead of the cursor: the chase is bound by memory latency */
+    DROP_BYTES = 16 << 20, /* behind the cursor: mapped pages count as resident */
+};
+
+struct odd_row {
+    uint64_t addr;
+    enum cf_chunk_state state;
+};
+
+/* One heap's walk; heaps share nothing while they are walked. */
+struct walk {
+    struct cf_ptmalloc *pt;
+    struct cf_heap *heap;
+    const struct cf_arena *arena;
+    struct cf_chain chain;
+    struct cf_cursor cursor;
+    uint64_t dropped; /* pages below this have been given back */
+    uint64_t previous; /* the chunk before the cursor when it is a plain one, else 0 */
+    uint64_t previous_size;
+    bool out_of_memory;
+    CF_ARRAY(struct odd_row) odds;
+    struct cf_anomalies anomalies;
+};
+
+static void note(struct walk *walk, const char *code, uint64_t addr, bool in_complete,
+                 const char *detail, uint64_t value) {
+    cf_anomalies_add(&walk->anomalies,
+                     &(struct cf_anomaly){.code = code, .arena_id = walk->arena->id,
+                                          .heap_id = walk->heap->id, .addr = addr,
+                                          .in_complete = in_complete},
+                     "%s (0x%llx)", detail, (unsigned long long)value);
+}
+
+static void add_odd(struct walk *walk, uint64_t addr, enum cf_chunk_state state) {
+    struct odd_row *row = cf_array_push(&walk->odds);
+    if (row == NULL)
+        walk->out_of_memory = true;
+    else
+        *row = (struct odd_row){.addr = addr, .state = state};
+    walk->previous = 0;
+}
+
+static void drop_behind(struct walk *walk, uint64_t addr) {
+    if (addr - walk->dropped < DROP_BYTES)
+        return;
+    cf_mem_drop(walk->pt->mem, walk->dropped, addr);
+    walk->dropped = addr;
+}
+
+/* A sound place: enough headers chain from it, or the chain ends as a heap ends. */
+static bool is_sound_place(struct walk *walk, uint64_t addr) {
+    uint64_t word, end;
+    if (!cf_cursor_word(&walk->cursor, addr + walk->pt->word_bytes, &word) ||
+        !(word & PREV_INUSE))
+        return addr == walk->chain.top;
+    return cf_chain_probe(&walk->cursor, walk->pt, &walk->chain, addr, SOUND_STEPS, &end) !=
+           CF_CHAIN_BROKEN;
+}
+
+/* The first sound place at or above `addr`, or the heap's end. */
+static uint64_t find_sound_place(struct walk *walk, uint64_t addr) {
+    uint64_t limit = walk->heap->chunks_end;
+    uint64_t at = cf_first_chunk_at(walk->pt, addr), word;
+    while (at < limit) {
+        if (!cf_cursor_word(&walk->cursor, at + walk->pt->word_bytes, &word)) {
+            uint64_t readable = cf_readable_from(walk->pt->mem, at + 2 * walk->pt->word_bytes,
+                                                 limit);
+            if (readable >= limit)
+                return limit;
+            at = cf_first_chunk_at(walk->pt, readable);
+            continue;
+        }
+        if (word != 0 && is_sound_place(walk, at))
+            return at;
+        at += walk->pt->alignment;
+        drop_behind(walk, at);
+    }
+    return limit;
+}
+
+/* From `addr` on something stands that is no chunk; the walk goes on behind it. */
+static uint64_t skip_gap(struct walk *walk, uint64_t addr, uint64_t search_from) {
+    uint64_t sound = find_sound_place(walk, search_from);
+    if (sound > addr)
+        add_odd(walk, addr, CF_CHUNK_GAP);
+    walk->previous = 0;
+    return sound;
+}
+
+/* What PREV_INUSE of the header at `addr` says of the chunk before it. */
+static void judge_previous(struct walk *walk, uint64_t addr, uint64_t word) {
+    uint64_t prev_size;
+    if (walk->previous == 0 || word & PREV_INUSE)
+        return;
+    cf_chunkmap_set_state(walk->pt->map, walk->heap, walk->previous, CF_CHUNK_FREE);
+    if (cf_cursor_word(&walk->cursor, addr, &prev_size) && prev_size != walk->previous_size)
+        note(walk, "prev-size", addr, true, "prev_size disagrees with the free chunk before it",
+             prev_size);
+}
+
+static uint64_t take_top(struct walk *walk, uint64_t addr, uint64_t word) {
+    uint64_t size = word & ~(uint64_t)SIZE_FLAGS;
+    uint64_t rest = walk->heap->chunks_end - addr;
+    judge_previous(walk, addr, word);
+    add_odd(walk, addr, CF_CHUNK_TOP);
+    if (size != rest) {
+        note(walk, "top-size", addr, true, "top does not reach to the end of its heap", size);
+        if (size >= walk->pt->min_chunk && size < rest)
+            walk->heap->chunks_end = cf_align_down(addr + size, 2 * walk->pt->word_bytes);
+    }
+    return walk->heap->chunks_end;
+}
+
+/* Ends that glibc writes itself. True: consumed, `addr` moved on. */
+static bool take_fences(struct walk *walk, uint64_t word, uint64_t *addr) {
+    uint64_t header = 2 * walk->pt->word_bytes, second, size = word & ~(uint64_t)PREV_INUSE;
+    uint64_t room = walk->heap->chunks_end - *addr;
+    if (!walk->chain.is_main && word == PREV_INUSE) {
+        /* sysmalloc left a remainder that was too small to free: it is part of the fence. */
+        if (walk->previous != 0)
+            add_odd(walk, walk->previous, CF_CHUNK_FENCE);
+        add_odd(walk, *addr, CF_CHUNK_FENCE);
+        walk->heap->chunks_end = *addr + (room < header ? room : header);
+        *addr = walk->heap->chunks_end;
+        return true;
+    }
+    if (size != header || room < 2 * header ||
+        !cf_cursor_word(&walk->cursor, *addr + header + walk->pt->word_bytes, &second))
+        return false;
+    if (walk->chain.is_main ? second != (header | PREV_INUSE) : second != PREV_INUSE)
+        return false;
+    judge_previous(walk, *addr, word);
+    add_odd(walk, *addr, CF_CHUNK_FENCE);
+    add_odd(walk, *addr + header, CF_CHUNK_FENCE);
+    *addr += 2 * header;
+    if (!walk->chain.is_main) {
+        walk->heap->chunks_end = *addr;
+    } else if (*addr < walk->heap->chunks_end) {
+        /* A piece of its own ends at its fences; in the contiguous area a foreign sbrk follows. */
+        if (walk->arena->contiguous)
+            *addr = skip_gap(walk, *addr, *addr);
+        else
+            walk->heap->chunks_end = *addr;
+    }
+    return true;
+}
+
+static uint64_t go_on_after_damage(struct walk *walk, uint64_t addr, bool readable,
+                                   uint64_t word) {
+    if (!readable)
+        note(walk, "heap-not-in-core", addr, false, "the heap's bytes are not in the core", 0);
+    else
+        note(walk, "bad-chunk-size", addr, true, "this header's size cannot be", word);
+    if (readable && walk->previous != 0 && !(word & PREV_INUSE) && word != 0)
+        judge_previous(walk, addr, word);
+    uint64_t sound = skip_gap(walk, addr, addr + walk->pt->alignment);
+    if (sound < walk->heap->chunks_end && readable)
+        note(walk, "walk-resumed", sound, true, "the walk goes on here after bytes", sound - addr);
+    return sound;
+}
+
+static bool is_plain(const struct walk *walk, uint64_t addr, uint64_t word) {
+    uint64_t size = word & ~(uint64_t)SIZE_FLAGS;
+    unsigned bad_flags = IS_MMAPPED | (walk->chain.is_main ? NON_MAIN_ARENA : 0);
+    uint64_t rest = walk->heap->chunks_end - addr;
+    if (size < walk->pt->min_chunk || size & (walk->pt->alignment - 1) || word & bad_flags)
+        return false;
+    if (walk->chain.top != 0 && addr < walk->chain.top && size > walk->chain.top - addr)
+        return false;
+    return size <= rest;
+}
+
+static void walk_heap(struct walk *walk) {
+    struct cf_heap *heap = walk->heap;
+    uint64_t addr = heap->first_chunk, word;
+    unsigned word_bytes = walk->pt->word_bytes;
+    walk->dropped = heap->start;
+    while (addr < heap->chunks_end && !walk->out_of_memory) {
+        bool readable = cf_cursor_word(&walk->cursor, addr + word_bytes, &word);
+        if (addr == walk->chain.top && addr != 0) {
+            addr = take_top(walk, addr, readable ? word : 0);
+            break;
+        }
+        if (__builtin_expect(!readable || !is_plain(walk, addr, word), 0)) {
+            if (!readable || !take_fences(walk, word, &addr))
+                addr = go_on_after_damage(walk, addr, readable, word);
+            continue;
+        }
+        __builtin_prefetch(walk->cursor.data + (addr - walk->cursor.start) + PREFETCH_BYTES);
+        judge_previous(walk, addr, word);
+        cf_chunkmap_set_start(walk->pt->map, heap, addr);
+        walk->previous = addr;
+        walk->previous_size = word & ~(uint64_t)SIZE_FLAGS;
+        addr += walk->previous_size;
+        drop_behind(walk, addr);
+    }
+    /* Chunks end on the planes' grain; a torn size may not. */
+    if (heap->chunks_end < heap->first_chunk)
+        heap->chunks_end = heap->first_chunk;
+    if (heap->end > walk->dropped)
+        cf_mem_drop(walk->pt->mem, walk->dropped, heap->end);
+}
+
+static void check_end(struct walk *walk) {
+    const struct cf_heap *heap = walk->heap;
+    bool has_top = false, has_fence = false;
+    for (size_t i = 0; i < walk->odds.len; i++) {
+        has_top |= walk->odds.items[i].state == CF_CHUNK_TOP;
+        has_fence |= walk->odds.items[i].state == CF_CHUNK_FENCE;
+    }
+    if (heap->top != 0 && !has_top)
+        note(walk, "top-not-met", heap->top, true, "the walk did not reach the arena's top",
+             heap->top);
+    else if (heap->top == 0 && !has_fence && walk->anomalies.seen == 0)
+        note(walk, "heap-without-end", heap->start, true,
+             "neither top nor fenceposts end this heap", heap->chunks_end);
+}
+
+/* The odd chunks and anomalies of one heap go into the shared tables, in the heaps' order. */
+static int merge(struct cf_ptmalloc *pt, struct walk *walk, struct cf_err *err) {
+    for (size_t i = 0; i < walk->odds.len; i++) {
+        int status = cf_chunkmap_add_odd(pt->map, walk->heap, walk->odds.items[i].addr,
+                                         walk->odds.items[i].state, err);
+        if (status != CF_OK)
+            return status;
+    }
+    for (size_t i = 0; i < walk->anomalies.rows.len; i++) {
+        const struct cf_anomaly *row = &walk->anomalies.rows.items[i];
+        cf_anomalies_add(&pt->anomalies, row, "%s", row->detail);
+    }
+    pt->anomalies.seen += walk->anomalies.seen - walk->anomalies.rows.len;
+    return walk->out_of_memory ? cf_err_nomem(err, 0, "the walk") : CF_OK;
+}
+
+static struct walk walk_of(struct cf_ptmalloc *pt, size_t index) {
+    struct cf_heap *heap = cf_chunkmap_heap_mutable(pt->map, index);
+    const struct cf_arena *arena = &pt->arenas.items[heap->arena_id];
+    return (struct walk){
+        .pt = pt, .heap = heap, .arena = arena,
+        .chain = {.top = heap->top, .limit = heap->chunks_end, .is_main = arena->is_main},
+        .cursor = {.mem = pt->mem, .word_bytes = pt->word_bytes},
+    };
+}
+
+struct crew {
+    struct walk *walks;
+    size_t nr_walks;
+    atomic_size_t next;
+};
+
+static void *work(void *argument) {
+    struct crew *crew = argument;
+    size_t index;
+    while ((index = atomic_fetch_add(&crew->next, 1)) < crew->nr_walks) {
+        walk_heap(&crew->walks[index]);
+        check_end(&crew->walks[index]);
+    }
+    return NULL;
+}
+
+static void run_crew(struct crew *crew, unsigned nr_threads) {
+    enum { MOST = 16 };
+    pthread_t threads[MOST];
+    unsigned started = 0;
+    unsigned wanted = nr_threads > MOST ? MOST : nr_threads;
+    while (started + 1 < wanted && started + 1 < crew->nr_walks &&
+           pthread_create(&threads[started], NULL, work, crew) == 0)
+        started++;
+    (void)work(crew);
+    for (unsigned i = 0; i < started; i++)
+        (void)pthread_join(threads[i], NULL);
+}
+
+int cf_walk_heaps(const struct cf_context *ctx, struct cf_ptmalloc *pt, unsigned nr_threads,
+                  struct cf_err *err) {
+    size_t nr_heaps = cf_chunkmap_nr_heaps(pt->map);
+    struct crew crew = {.nr_walks = nr_heaps, .walks = calloc(nr_heaps + 1, sizeof *crew.walks)};
+    if (crew.walks == NULL)
+        return cf_err_nomem(err, nr_heaps * sizeof *crew.walks, "the walk");
+    for (size_t i = 0; i < nr_heaps; i++)
+        crew.walks[i] = walk_of(pt, i);
+    cf_progress(ctx, "walking the heaps", 0, nr_heaps);
+    run_crew(&crew, nr_threads);
+    int status = CF_OK;
+    for (size_t i = 0; i < nr_heaps; i++) {
+        if (status == CF_OK)
+            status = merge(pt, &crew.walks[i], err);
+        cf_array_free(&crew.walks[i].odds);
+        cf_array_free(&crew.walks[i].anomalies.rows);
+    }
+    free(crew.walks);
+    cf_progress(ctx, "walking the heaps", nr_heaps, nr_heaps);
+    return status;
+}
