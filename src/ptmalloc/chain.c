@@ -52,7 +52,7 @@ uint64_t cf_next_present_page(const struct cf_mem *mem, uint64_t addr, uint64_t 
     return start <= addr ? addr : start & ~(page - 1);
 }
 
-uint64_t cf_first_chunk_at(const struct cf_ptmalloc *pt, uint64_t addr) {
+uint64_t cf_chunk_from(const struct cf_ptmalloc *pt, uint64_t addr) {
     uint64_t header = 2 * pt->word_bytes;
     uint64_t mask = pt->alignment - 1;
     return ((addr + header + mask) & ~mask) - header;

@@ -83,6 +83,14 @@ static int allocate_planes(struct cf_chunkmap *map, struct cf_err *err) {
     return CF_OK;
 }
 
+static void describe_planes(struct cf_chunkmap *map) {
+    map->planes = (struct cf_planes){
+        .starts = map->starts, .states = map->states, .summary = map->summary,
+        .nr_words = map->nr_words, .odds = map->odds.items, .nr_odds = map->odds.len,
+        .heaps = map->heaps.items, .nr_heaps = map->heaps.len, .unit_shift = map->unit_shift,
+    };
+}
+
 int cf_chunkmap_seal_heaps(struct cf_chunkmap *map, struct cf_err *err) {
     if (map->heaps.len > 0)
         qsort(map->heaps.items, map->heaps.len, sizeof *map->heaps.items, compare_heaps);
@@ -99,7 +107,9 @@ int cf_chunkmap_seal_heaps(struct cf_chunkmap *map, struct cf_err *err) {
                          map->unit_shift;
         map->nr_words += (size_t)(units / 64 + 1);
     }
-    return allocate_planes(map, err);
+    int status = allocate_planes(map, err);
+    describe_planes(map);
+    return status;
 }
 
 struct cf_heap *cf_chunkmap_heap_mutable(struct cf_chunkmap *map, size_t index) {
@@ -175,11 +185,7 @@ int cf_chunkmap_seal(struct cf_chunkmap *map, struct cf_err *err) {
         map->heaps.items[i].odd_first = odd;
     }
     summarise(map);
-    map->planes = (struct cf_planes){
-        .starts = map->starts, .states = map->states, .summary = map->summary,
-        .nr_words = map->nr_words, .odds = map->odds.items, .nr_odds = map->odds.len,
-        .heaps = map->heaps.items, .nr_heaps = map->heaps.len, .unit_shift = map->unit_shift,
-    };
+    describe_planes(map);
     return CF_OK;
 }
 

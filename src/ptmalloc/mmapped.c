@@ -76,7 +76,7 @@ static void find_aligned_header(struct hunt *hunt, struct block *block) {
 }
 
 static bool block_at(struct hunt *hunt, uint64_t page, struct block *out) {
-    uint64_t first = cf_first_chunk_at(hunt->pt, page);
+    uint64_t first = cf_chunk_from(hunt->pt, page);
     if (!read_header(hunt, first, out) || out->start != page ||
         !is_anonymous(hunt->pt->mem, out->start, out->end))
         return false;

@@ -34,7 +34,7 @@ static uint64_t first_chunk_of(const struct cf_ptmalloc *pt, const struct cf_hea
     uint64_t at = info->addr + layout->bytes;
     if (info->ar_ptr >= info->addr && info->ar_ptr - info->addr < info->size)
         at = info->ar_ptr + cf_malloc_state_layout(pt->malloc_found)->bytes;
-    return cf_first_chunk_at(pt, at);
+    return cf_chunk_from(pt, at);
 }
 
 static int add_thread_heap(struct cf_ptmalloc *pt, const struct cf_heap_info *info,
@@ -105,7 +105,7 @@ static int add_main_piece(struct cf_ptmalloc *pt, const struct cf_arena *arena, 
     struct cf_heap heap = {
         .arena_id = arena->id,
         .start = start,
-        .first_chunk = cf_first_chunk_at(pt, start),
+        .first_chunk = cf_chunk_from(pt, start),
         .end = end,
         .chunks_end = end,
         .reserved_end = end,
@@ -120,7 +120,7 @@ static bool probe_piece(struct cf_ptmalloc *pt, struct cf_cursor *cursor,
                         const struct cf_arena *arena, uint64_t start, uint64_t limit,
                         uint64_t *out_end) {
     struct cf_chain chain = {.top = arena->top, .limit = limit, .is_main = true};
-    uint64_t first = cf_first_chunk_at(pt, start), word, end;
+    uint64_t first = cf_chunk_from(pt, start), word, end;
     if (first >= limit || !cf_cursor_word(cursor, first + pt->word_bytes, &word) ||
         !(word & PREV_INUSE))
         return false;

@@ -137,6 +137,6 @@ enum cf_chunk_state cf_walked_state(const struct cf_ptmalloc *pt, const struct c
                                     uint64_t addr);
 
 /* First chunk at or after `addr`: chunk + 2 words is a multiple of MALLOC_ALIGNMENT. */
-uint64_t cf_first_chunk_at(const struct cf_ptmalloc *pt, uint64_t addr);
+uint64_t cf_chunk_from(const struct cf_ptmalloc *pt, uint64_t addr);
 
 #endif

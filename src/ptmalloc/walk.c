@@ -77,14 +77,14 @@ static bool is_sound_place(struct walk *walk, uint64_t addr) {
 /* The first sound place at or above `addr`, or the heap's end. */
 static uint64_t find_sound_place(struct walk *walk, uint64_t addr) {
     uint64_t limit = walk->heap->chunks_end;
-    uint64_t at = cf_first_chunk_at(walk->pt, addr), word;
+    uint64_t at = cf_chunk_from(walk->pt, addr), word;
     while (at < limit) {
         if (!cf_cursor_word(&walk->cursor, at + walk->pt->word_bytes, &word)) {
             uint64_t readable = cf_readable_from(walk->pt->mem, at + 2 * walk->pt->word_bytes,
                                                  limit);
             if (readable >= limit)
                 return limit;
-            at = cf_first_chunk_at(walk->pt, readable);
+            at = cf_chunk_from(walk->pt, readable);
             continue;
         }
         if (word != 0 && is_sound_place(walk, at))
