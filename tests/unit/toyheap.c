@@ -110,7 +110,8 @@ struct cf_trim_rule toy_rule(unsigned word_bytes, const struct cf_chunkmap *map,
     assert_non_null(rule.arenas);
     assert_non_null(rule.heaps);
     for (size_t i = 0; i < nr_arenas; i++)
-        rule.arenas[i] = (struct cf_trim_arena){.trimmed = true, .by_brk = i == 0};
+        rule.arenas[i] = (struct cf_trim_arena){.is_main = i == 0, .trimmed = true,
+                                                .by_brk = i == 0};
     for (size_t i = 0; i < rule.nr_heaps; i++) {
         const struct cf_heap *heap = cf_chunkmap_heap(map, i);
         rule.heaps[i] = (struct cf_trim_heap){.prev = UINT32_MAX, .page_bytes = 4096,
