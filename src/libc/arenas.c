@@ -303,16 +303,6 @@ static bool is_likely(const struct cf_mem *mem, size_t index) {
     return before != NULL && before->end == region->start && before->kind == CF_REGION_FILE;
 }
 
-static bool scan_likely(struct cf_malloc *m) {
-    for (size_t i = 0; i < cf_mem_nr_regions(m->mem); i++) {
-        const struct cf_region *region = cf_mem_region(m->mem, i);
-        if (is_likely(m->mem, i) &&
-            !cf_bins_scan(m, region->start, region->start + region->data_bytes))
-            return false;
-    }
-    return true;
-}
-
 /* Anonymous memory by its resident runs, so that the holes of a sparse core cost nothing. */
 static bool scan_region(struct cf_malloc *m, const struct cf_region *region) {
     uint64_t end = region->start + region->data_bytes;
@@ -330,6 +320,13 @@ static bool scan_region(struct cf_malloc *m, const struct cf_region *region) {
             return false;
         addr = to;
     }
+    return true;
+}
+
+static bool scan_likely(struct cf_malloc *m) {
+    for (size_t i = 0; i < cf_mem_nr_regions(m->mem); i++)
+        if (is_likely(m->mem, i) && !scan_region(m, cf_mem_region(m->mem, i)))
+            return false;
     return true;
 }
 

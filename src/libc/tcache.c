@@ -195,8 +195,17 @@ static void choose_layout(struct cf_malloc *m) {
     m->tcache = best;
 }
 
+static bool is_first_and_empty(const struct cf_malloc *m, uint64_t tcache, uint64_t chunk_bytes) {
+    const struct cf_namespace *ns = m->namespaces.len > 0 ? &m->namespaces.items[0] : NULL;
+    if (ns == NULL || ns->par.addr == 0 || ns->par.layout->tcache_count == CF_ABSENT)
+        return false;
+    struct cf_tcache_verdict verdict = cf_tcache_judge(m, tcache, chunk_bytes);
+    return verdict.nr_good + verdict.nr_bad == 0;
+}
+
 /* Up to 2.42 the cache is the first thing that a thread allocates, so it stands among the first
- * chunks of a heap. Chunks from `addr` on, in use and of the right size. */
+ * chunks of a heap, and if the very first is all zero and of its size, that is an empty one.
+ * Looks at the chunks from `addr` on that are in use and of the right size. */
 static bool walk_for_tcaches(struct cf_malloc *m, uint64_t addr) {
     for (unsigned steps = 0; addr != 0 && steps < WALK_STEPS_MAX; steps++) {
         uint64_t size;
@@ -205,7 +214,9 @@ static bool walk_for_tcaches(struct cf_malloc *m, uint64_t addr) {
             !cf_mem_word(m->mem, addr + size + m->word, &next_size))
             return true;
         uint64_t user = addr + 2 * m->word;
-        if ((next_size & 1) != 0 && cf_tcache_fits(m, size) && cf_tcache_plausible(m, user, size) &&
+        if ((next_size & 1) != 0 && cf_tcache_fits(m, size) &&
+            (cf_tcache_plausible(m, user, size) ||
+             (steps == 0 && is_first_and_empty(m, user, size))) &&
             !push_tcache(m, user, -1))
             return false;
         addr += size;
