@@ -51,6 +51,31 @@ static bool next_of_bins(const struct cf_malloc *m, uint64_t bins, uint64_t *out
     return cf_mem_word(m->mem, bins + (uint64_t)CF_BIN_WORDS * m->word + 16, out) && *out != 0;
 }
 
+/* In a damaged array two places can fit equally well; the right one's `next` names an arena. */
+static bool leads_on(const struct cf_malloc *m, uint64_t bins) {
+    uint64_t next;
+    if (!next_of_bins(m, bins, &next))
+        return false;
+    for (size_t i = 0; i < cf_nr_state_layouts; i++) {
+        const struct cf_state_layout *layout = &cf_state_layouts[i];
+        uint64_t next_bins = next + layout->bins;
+        if (layout->word_bytes == m->word &&
+            (next_bins == bins || cf_bins_valid(m->mem, next_bins) == CF_NR_BINS))
+            return true;
+    }
+    return false;
+}
+
+static void settle_damaged(const struct cf_malloc *m, struct cf_bins *bins) {
+    for (unsigned up = 0; up < CF_NR_BINS - CF_BINS_ENOUGH; up++) {
+        uint64_t base = bins->addr + (uint64_t)up * 2 * m->word;
+        if (cf_bins_valid(m->mem, base) == bins->valid && leads_on(m, base)) {
+            bins->addr = base;
+            return;
+        }
+    }
+}
+
 /* ---- the layout ---- */
 
 /* 2.17-2.22 against 2.23 on: the word behind next_free is system_mem, or a count of threads. */
@@ -75,7 +100,7 @@ static unsigned layout_fit(const struct cf_malloc *m, const struct cf_state_layo
     uint64_t arena = bins->addr - layout->bins;
     unsigned fit = cf_heap_of_arena(m, arena) != 0 ? CF_NR_BINS : 0;
     if (next_of_bins(m, bins->addr, &next))
-        fit += cf_bins_valid(m->mem, next + layout->bins);
+        fit += next == arena ? CF_NR_BINS : cf_bins_valid(m->mem, next + layout->bins);
     uint32_t mutex;
     uint32_t flags;
     bool is_head = cf_mem_u32(m->mem, arena, &mutex) && cf_mem_u32(m->mem, arena + 4, &flags) &&
@@ -90,6 +115,7 @@ static bool has_threads_field(const struct cf_malloc *m) {
     return votes >= 0;
 }
 
+/* Where nothing but the head's zeros speaks, the layout that was longest in use stands. */
 static void choose_state_layout(struct cf_malloc *m) {
     uint64_t best = 0;
     bool threads_field = has_threads_field(m);
@@ -100,24 +126,13 @@ static void choose_state_layout(struct cf_malloc *m) {
         uint64_t fit = 0;
         for (size_t k = 0; k < m->bins.len; k++)
             fit += layout_fit(m, layout, &m->bins.items[k]);
-        fit = 2 * fit + (threads_field == (layout->attached_threads != CF_ABSENT));
-        if (fit > best && fit > 1) {
+        if (fit == 0)
+            continue;
+        fit = 4 * fit + 2 * (threads_field == (layout->attached_threads != CF_ABSENT)) +
+              (layout->have_fastchunks != CF_ABSENT);
+        if (fit > best) {
             best = fit;
             m->state = layout;
-        }
-    }
-}
-
-/* In a damaged array two places can fit equally well; the right one's `next` names an arena. */
-static void settle_damaged(struct cf_malloc *m, struct cf_bins *bins) {
-    for (unsigned up = 0; up < CF_NR_BINS - CF_BINS_ENOUGH; up++) {
-        uint64_t base = bins->addr + (uint64_t)up * 2 * m->word;
-        uint64_t next;
-        if (cf_bins_valid(m->mem, base) != bins->valid || !next_of_bins(m, base, &next))
-            continue;
-        if (next + m->state->bins == base || cf_bins_valid(m->mem, next + m->state->bins) > 0) {
-            bins->addr = base;
-            return;
         }
     }
 }
@@ -141,12 +156,21 @@ static bool is_main(const struct cf_malloc *m, uint64_t addr) {
     return false;
 }
 
+/* The address is where a thread arena stands in its first heap, also if the heap_info is damaged. */
+static bool is_placed_in_heap(const struct cf_malloc *m, uint64_t arena) {
+    for (size_t i = 0; i < cf_nr_heap_info_layouts; i++)
+        if (cf_heap_info_layouts[i].word_bytes == m->word &&
+            (arena - cf_heap_info_layouts[i].bytes) % cf_usual_heap_max(m) == 0)
+            return true;
+    return false;
+}
+
 /* Main arenas: bins in no heap. One whose array is damaged must have a sound `next`. */
 static bool collect_mains(struct cf_malloc *m) {
     for (size_t i = 0; i < m->bins.len && m->namespaces.len < CF_NAMESPACES_MAX; i++) {
         const struct cf_bins *bins = &m->bins.items[i];
         uint64_t arena = bins->addr - m->state->bins;
-        if (cf_heap_of_arena(m, arena) != 0)
+        if (cf_heap_of_arena(m, arena) != 0 || is_placed_in_heap(m, arena))
             continue;
         if (bins->valid < CF_NR_BINS && !is_arena(m, next_arena(m, arena)))
             continue;
@@ -362,12 +386,12 @@ static bool build(struct cf_malloc *m, bool *closed) {
     m->state = NULL;
     *closed = false;
     sort_bins(m);
-    choose_state_layout(m);
-    if (m->state == NULL)
-        return true;
     for (size_t i = 0; i < m->bins.len; i++)
         if (m->bins.items[i].valid < CF_NR_BINS)
             settle_damaged(m, &m->bins.items[i]);
+    choose_state_layout(m);
+    if (m->state == NULL)
+        return true;
     if (!collect_mains(m))
         return false;
     sort_namespaces(m);

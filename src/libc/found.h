@@ -81,6 +81,8 @@ const struct cf_arena_ref *cf_arenas_lookup(const struct cf_malloc *m, uint64_t 
 
 /* heaps.c: the heap_info that `arena` lies behind, or 0: the address is no thread arena's. */
 uint64_t cf_heap_of_arena(const struct cf_malloc *m, uint64_t arena);
+/* HEAP_MAX_SIZE without huge pages. */
+uint64_t cf_usual_heap_max(const struct cf_malloc *m);
 
 /* A word of the malloc_state at `arena`, by its offset in the layout; 0 when it cannot be read. */
 static inline uint64_t cf_state_word(const struct cf_malloc *m, uint64_t arena, unsigned offset) {

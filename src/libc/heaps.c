@@ -48,14 +48,14 @@ static unsigned tops_that_fit(const struct cf_malloc *m, uint64_t max, unsigned 
     return fit;
 }
 
-static uint64_t usual_heap_max(const struct cf_malloc *m) {
+uint64_t cf_usual_heap_max(const struct cf_malloc *m) {
     return m->word == 8 ? UINT64_C(64) << 20 : UINT64_C(1) << 20;
 }
 
 /* The usual one, unless four huge pages fit more arenas (a tie means that they cannot be told
  * apart, and 2.42 went back to the usual). Where nothing fits, any power of two may. */
 static uint64_t choose_heap_max(const struct cf_malloc *m) {
-    uint64_t usual = usual_heap_max(m);
+    uint64_t usual = cf_usual_heap_max(m);
     if (m->state == NULL)
         return usual;
     unsigned nr;

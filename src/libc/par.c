@@ -11,7 +11,7 @@
 
 enum {
     REACH_BYTES = 16 << 10,
-    SCORE_MIN = 12,
+    SCORE_MIN = 14,
     CHAIN_STEPS = 8,
     BREAK_RUN_BYTES = 1 << 30, /* of data and bss on either side, searched for the break */
     PF_WRITE = 2,
@@ -141,35 +141,60 @@ static int chain_score(const struct cf_malloc *m, const struct cf_par *par,
     return steps;
 }
 
+/* The bins that serve requests of up to max_bytes; from 2.43 on it is a chunk's size + 1 instead,
+ * which makes it one bin less or none. */
+static bool bins_agree(const struct cf_malloc *m, const struct cf_par *par) {
+    uint64_t most = 64;
+    uint64_t chunk = par->tcache_max_bytes + m->word + m->alignment - 1;
+    uint64_t least_chunk = cf_min_chunk_bytes(m);
+    uint64_t bins = chunk < least_chunk ? 1 : (chunk - least_chunk) / m->alignment + 1;
+    bins = bins < most ? bins : most;
+    return par->tcache_bins <= most && par->tcache_bins <= bins && bins - par->tcache_bins <= 1;
+}
+
+/* tcache_bins is never 0 where tcache is built in. Words that are 0 or 1 are no evidence. */
 static int tcache_score(const struct cf_malloc *m, const struct cf_par *par) {
+    uint64_t max_bytes = par->tcache_max_bytes;
     if (par->layout->tcache_bins == CF_ABSENT)
         return 0;
-    if (par->tcache_bins > 76 || par->tcache_count > UINT16_MAX)
+    if (par->tcache_bins == 0 || par->tcache_count > UINT16_MAX || max_bytes > UINT64_C(4) << 20 ||
+        !bins_agree(m, par))
         return -6;
-    uint64_t max_bytes = par->tcache_max_bytes;
-    uint64_t below_512k = UINT64_C(4) << 20;
-    int score = par->tcache_bins == 64 ? 2 : 0;
+    if (max_bytes == 0)
+        return -1;
+    int score = 2;
+    score += par->tcache_bins == 64 ? 2 : 0;
     score += par->tcache_count == 7 || par->tcache_count == 16 ? 2 : 0;
-    score += max_bytes == 1032 || max_bytes == 1020 || max_bytes == 1041 || max_bytes == 1025
-                 ? 2
-                 : -(int)(max_bytes > below_512k);
-    return score + (par->layout->tcache_unsorted_limit == CF_ABSENT ||
-                    par->tcache_unsorted_limit == 0) + (m->word == 8);
+    score += max_bytes == 1032 || max_bytes == 1020 || max_bytes == 1041 || max_bytes == 1025;
+    return score + (par->tcache_unsorted_limit == 0);
+}
+
+/* Setting a threshold, the pad or the number of mmaps sets no_dyn_threshold; as long as it is
+ * clear they are what malloc itself made of them: the defaults, or trim at twice mmap. */
+static int thresholds_score(const struct cf_par *par) {
+    uint64_t usual = 128 << 10;
+    bool untouched = par->trim_threshold == usual && par->mmap_threshold == usual;
+    bool grown = par->mmap_threshold > usual && par->trim_threshold == 2 * par->mmap_threshold;
+    int score = untouched || grown ? 4 : 0;
+    score += par->top_pad == usual ? 2 : 0;
+    score += par->n_mmaps_max == 65536 ? 3 : 0;
+    bool is_set = score < 9;
+    return par->no_dyn_threshold == 0 && is_set ? score - 4 : score;
 }
 
 static int defaults_score(const struct cf_malloc *m, const struct cf_par *par) {
-    uint64_t usual = 128 << 10;
-    int score = par->trim_threshold == usual ? 2 : 0;
-    score += par->top_pad == usual ? 2 : 0;
-    score += par->mmap_threshold == usual ? 2 : 0;
-    score += par->mmap_threshold != 0 && par->trim_threshold == 2 * par->mmap_threshold ? 3 : 0;
+    int score = thresholds_score(par);
     score += par->arena_test == (m->word == 8 ? 8 : 2) ? 2 : 0;
     score += par->arena_max == 0 ? 1 : 0;
-    score += par->n_mmaps_max == 65536 ? 3 : 0;
     score += par->n_mmaps > 0 ? 2 : 0;
     if (par->layout->thp_pagesize != CF_ABSENT)
         score += par->hp_pagesize == 0 ? 1 : 0;
     return score + tcache_score(m, par);
+}
+
+/* mp_ and malloc_state changed together in 2.43: thp_mode came when the fastbins went. */
+static int age_score(const struct cf_malloc *m, const struct cf_par *par) {
+    return (par->layout->thp_mode != CF_ABSENT) == (m->state->nr_fastbins == 0) ? 4 : 0;
 }
 
 /* 2.43 and 2.44 differ by the last word and by the numbering of thp_mode, whose "unsupported" and
@@ -184,7 +209,7 @@ static int thp_mode_score(const struct cf_par *par) {
 
 static int score_of(const struct cf_malloc *m, const struct cf_par *par,
                     const struct main_facts *facts) {
-    int score = defaults_score(m, par) + thp_mode_score(par);
+    int score = defaults_score(m, par) + thp_mode_score(par) + age_score(m, par);
     if (par->sbrk_base == 0)
         return score;
     uint64_t end;
