@@ -156,7 +156,7 @@ static bool is_main(const struct cf_malloc *m, uint64_t addr) {
     return false;
 }
 
-/* The address is where a thread arena stands in its first heap, also if the heap_info is damaged. */
+/* Where a thread arena stands in its first heap; holds also if the heap_info is damaged. */
 static bool is_placed_in_heap(const struct cf_malloc *m, uint64_t arena) {
     for (size_t i = 0; i < cf_nr_heap_info_layouts; i++)
         if (cf_heap_info_layouts[i].word_bytes == m->word &&
