@@ -1,5 +1,9 @@
 -- What describes the database itself: where it comes from, what each column means, what to ask.
 
+-- "cfrg", so that file(1) and others can tell whose database it is.
+PRAGMA application_id = 0x63667267;
+PRAGMA user_version = 1;
+
 CREATE TABLE meta (
     key TEXT PRIMARY KEY,
     value

@@ -1,0 +1,58 @@
+/*
+ * How many chunks of which state and size: by heap, by arena, and as size classes. Fed with every
+ * chunk of every heap, in any order of heaps, then finished; immutable afterwards.
+ *
+ *     cf_sizes_new(map, nr_arenas, &sizes, err);
+ *     cf_sizes_add(sizes, heap, &chunk) ...        false: memory is out
+ *     cf_sizes_finish(sizes, err);
+ *
+ * live + free + fast + tcache + top + overhead are a heap's end - start, exactly: overhead is all
+ * that is in no chunk (heap_info, malloc_state, alignment, gaps, bytes beyond the top), and the
+ * fences.
+ */
+#ifndef CF_ANALYSIS_SIZES_H
+#define CF_ANALYSIS_SIZES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "corefrag.h"
+#include "ptmalloc/chunkmap.h"
+
+struct cf_sizes;
+
+struct cf_size_sums {
+    uint64_t chunks[CF_NR_CHUNK_STATES]; /* gaps are not counted as chunks */
+    uint64_t bytes[CF_NR_CHUNK_STATES];
+    uint64_t mapped_bytes;
+    uint64_t reserved_bytes; /* beyond the accessible part */
+    uint64_t overhead_bytes;
+    uint64_t heaps;
+    uint64_t last_live; /* of a heap: its highest live chunk; 0: none */
+};
+
+struct cf_size_class {
+    uint32_t arena_id; /* UINT32_MAX: mmapped chunks */
+    enum cf_chunk_state state;
+    uint64_t size_bytes;
+    uint64_t chunks;
+};
+
+/* Borrows `map`. Heaps whose arena_id is not below `nr_arenas` count for their heap alone. */
+int cf_sizes_new(const struct cf_chunkmap *map, size_t nr_arenas, struct cf_sizes **out,
+                 struct cf_err *err);
+void cf_sizes_free(struct cf_sizes *sizes);
+void cf_sizes_freep(struct cf_sizes **sizes);
+
+bool cf_sizes_add(struct cf_sizes *sizes, const struct cf_heap *heap, const struct cf_chunk *chunk);
+/* Adds the mmapped chunks, sorts the classes, closes the sums. */
+int cf_sizes_finish(struct cf_sizes *sizes, struct cf_err *err);
+
+const struct cf_size_sums *cf_sizes_heap(const struct cf_sizes *sizes, size_t heap_id);
+const struct cf_size_sums *cf_sizes_arena(const struct cf_sizes *sizes, size_t arena_id);
+uint64_t cf_sizes_nr_chunks(const struct cf_sizes *sizes); /* in heaps, without gaps */
+size_t cf_sizes_nr_classes(const struct cf_sizes *sizes);  /* by arena, state, size */
+const struct cf_size_class *cf_sizes_class(const struct cf_sizes *sizes, size_t index);
+
+#endif

@@ -1,0 +1,120 @@
+/*
+ * cf_analyze(): the pipeline, in the order of passes that src/README.md explains. What goes wrong
+ * in the core is a row; what goes wrong with files or memory ends the run and leaves nothing
+ * behind.
+ */
+#include "analysis/sweep.h"
+#include "base/cleanup.h"
+#include "base/context.h"
+#include "base/err.h"
+#include "lib/reading.h"
+#include "store/chunk_vtab.h"
+#include "store/rows.h"
+#include "store/store.h"
+
+struct run {
+    const struct cf_context *ctx;
+    const struct cf_options *options;
+    const char *core_path;
+    struct cf_store *store;
+    struct cf_reading reading;
+    struct cf_sizes *sizes;
+    struct cf_holes *holes;
+};
+
+/* In the opposite order: each borrows from those above it. */
+static void run_fini(struct run *run) {
+    cf_holes_free(run->holes);
+    cf_sizes_free(run->sizes);
+    cf_reading_fini(&run->reading);
+    cf_store_free(run->store);
+}
+
+static int analyze_heap(struct run *run, struct cf_err *err) {
+    const struct cf_ptmalloc *pt = run->reading.pt;
+    return cf_sweep(run->ctx, run->reading.mem, cf_ptmalloc_map(pt), cf_ptmalloc_nr_arenas(pt),
+                    &run->sizes, &run->holes, err);
+}
+
+static const char *chunks_name(enum cf_chunks chunks) {
+    static const char *const names[] = {"all", "free", "none", "compact"};
+    return names[chunks];
+}
+
+static int store_meta(struct run *run, enum cf_outcome outcome, struct cf_err *err) {
+    const struct cf_meta meta = {
+        .core_path = run->core_path,
+        .libc = cf_reading_libc(&run->reading),
+        .located_by = "pattern",
+        .chunks = chunks_name(run->options->chunks),
+        .reachability = false,
+        .outcome = outcome,
+    };
+    return cf_rows_meta(cf_store_db(run->store), run->reading.pt, run->reading.modules, &meta, err);
+}
+
+static int store_tables(struct run *run, enum cf_outcome outcome, struct cf_err *err) {
+    struct cf_db *db = cf_store_db(run->store);
+    const struct cf_ptmalloc *pt = run->reading.pt;
+    cf_progress(run->ctx, "storing tables", 0, 0);
+    int status = store_meta(run, outcome, err);
+    if (status == CF_OK)
+        status = cf_rows_process(db, pt, run->reading.modules, err);
+    if (status == CF_OK)
+        status = cf_rows_malloc(db, pt, run->sizes, run->holes, run->options->chunks, err);
+    if (status == CF_OK)
+        status = cf_rows_holes(db, run->sizes, run->holes, cf_ptmalloc_nr_arenas(pt), err);
+    if (status == CF_OK)
+        status = cf_rows_anomaly(db, pt, err);
+    return status;
+}
+
+static int store_chunks(struct run *run, struct cf_err *err) {
+    struct cf_db *db = cf_store_db(run->store);
+    struct cf_chunk_source source;
+    uint64_t total = cf_sizes_nr_chunks(run->sizes);
+    cf_chunk_source_init(&source, cf_ptmalloc_map(run->reading.pt), run->options->chunks, NULL);
+    int status = cf_chunk_vtab_load(run->ctx, db, &source, total, err);
+    if (status == CF_OK)
+        status = cf_rows_statistics(db, source.rows, err);
+    return status;
+}
+
+static int analyze(struct run *run, const char *db_path, enum cf_outcome *out, struct cf_err *err) {
+    /* The output first: a name that cannot be had should not cost the analysis. */
+    int status = cf_store_create(run->ctx, db_path, run->options->force, &run->store, err);
+    if (status == CF_OK)
+        status = cf_reading_open(run->ctx, run->core_path, run->options, &run->reading, err);
+    if (status == CF_OK)
+        status = analyze_heap(run, err);
+    if (status != CF_OK)
+        return status;
+    enum cf_outcome outcome = cf_reading_outcome(&run->reading);
+    status = store_tables(run, outcome, err);
+    if (status == CF_OK)
+        status = store_chunks(run, err);
+    if (status == CF_OK)
+        status = cf_store_commit(run->store, err);
+    if (status == CF_OK)
+        *out = outcome;
+    return status;
+}
+
+int cf_analyze(const struct cf_context *ctx, const char *core_path, const char *db_path,
+               const struct cf_options *options, enum cf_outcome *out, struct cf_err *err) {
+    static const struct cf_options defaults;
+    if (core_path == NULL || db_path == NULL)
+        return cf_err_set(err, CF_EUSAGE, "a core and a database have to be named");
+    if (options != NULL && options->chunks == CF_CHUNKS_COMPACT)
+        return cf_err_set(err, CF_EUSAGE,
+                          "--chunks compact: not in this version; use all, free"
+                          " or none");
+    CF_CLEANUP(run_fini)
+    struct run run = {
+        .ctx = ctx,
+        .options = options != NULL ? options : &defaults,
+        .core_path = core_path,
+        .reading = {.fd = -1},
+    };
+    return analyze(&run, db_path, out, err);
+}

@@ -1,0 +1,82 @@
+#include "lib/reading.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+static int open_file(struct cf_reading *reading, const char *path, struct cf_err *err) {
+    bool is_stdin = strcmp(path, "-") == 0;
+    const char *name = is_stdin ? "standard input" : path;
+    reading->fd =
+        is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
+    if (reading->fd < 0)
+        return cf_err_errno(err, CF_EINPUT, errno, "%s: cannot be opened", name);
+    struct stat st;
+    if (fstat(reading->fd, &st) != 0)
+        return cf_err_errno(err, CF_EINPUT, errno, "%s", name);
+    if (!S_ISREG(st.st_mode))
+        return cf_err_set(err, CF_EINPUT, "%s: not a file; save the core to a file first", name);
+    return CF_OK;
+}
+
+int cf_reading_open(const struct cf_context *ctx, const char *path,
+                    const struct cf_options *options, struct cf_reading *reading,
+                    struct cf_err *err) {
+    int status = open_file(reading, path, err);
+    if (status == CF_OK)
+        status = cf_core_open(ctx, reading->fd, path, &reading->core, err);
+    if (status == CF_OK)
+        status = cf_mem_new(ctx, reading->core, &reading->mem, err);
+    if (status == CF_OK)
+        status = cf_modules_new(reading->mem, &reading->modules, err);
+    if (status == CF_OK)
+        status = cf_malloc_find(ctx, reading->mem, &reading->found, err);
+    if (status == CF_OK)
+        status = cf_ptmalloc_walk(ctx, reading->found, options->threads, &reading->pt, err);
+    return status;
+}
+
+void cf_reading_fini(struct cf_reading *reading) {
+    cf_ptmalloc_free(reading->pt);
+    cf_malloc_free(reading->found);
+    cf_modules_free(reading->modules);
+    cf_mem_free(reading->mem);
+    cf_core_free(reading->core);
+    if (reading->fd >= 0)
+        (void)close(reading->fd);
+}
+
+bool cf_reading_has_heap(const struct cf_reading *reading) {
+    const struct cf_chunkmap *map = cf_ptmalloc_map(reading->pt);
+    return cf_chunkmap_nr_heaps(map) > 0 || cf_chunkmap_nr_mmapped(map) > 0;
+}
+
+static bool is_corrupt(const struct cf_reading *reading) {
+    for (size_t i = 0; i < cf_ptmalloc_nr_anomalies(reading->pt); i++)
+        if (cf_ptmalloc_anomaly(reading->pt, i)->in_complete)
+            return true;
+    return false;
+}
+
+enum cf_outcome cf_reading_outcome(const struct cf_reading *reading) {
+    if (is_corrupt(reading))
+        return CF_OUTCOME_CORRUPT;
+    if (!cf_core_complete(reading->core))
+        return CF_OUTCOME_INCOMPLETE;
+    return cf_reading_has_heap(reading) ? CF_OUTCOME_WHOLE : CF_OUTCOME_NO_HEAP;
+}
+
+const struct cf_module *cf_reading_libc(const struct cf_reading *reading) {
+    const struct cf_module *holder = NULL;
+    if (cf_malloc_nr_namespaces(reading->found) > 0)
+        holder =
+            cf_modules_find(reading->modules, cf_malloc_namespace(reading->found, 0)->main_arena);
+    if (holder != NULL && strstr(holder->path, "libc_malloc_debug") == NULL)
+        return holder;
+    const struct cf_module *named = cf_modules_find_libc(reading->modules);
+    return named != NULL ? named : holder;
+}

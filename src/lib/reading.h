@@ -1,0 +1,46 @@
+/*
+ * The reading side of every command that is given a core: the file, the core, its address space,
+ * its modules, malloc, and the heaps walked. Each object borrows from those above it in the
+ * struct. All zero but `fd` (-1) is empty; cf_reading_fini() frees whatever there is.
+ */
+#ifndef CF_LIB_READING_H
+#define CF_LIB_READING_H
+
+#include <stdbool.h>
+
+#include "core/core.h"
+#include "corefrag.h"
+#include "libc/malloc.h"
+#include "mem/mem.h"
+#include "ptmalloc/heap.h"
+#include "sym/module.h"
+
+struct cf_reading {
+    int fd;
+    struct cf_core *core;
+    struct cf_mem *mem;
+    struct cf_modules *modules;
+    struct cf_malloc *found;
+    struct cf_ptmalloc *pt;
+};
+
+/* Everything up to the walk. `path` "-" is standard input, where that is a file. */
+int cf_reading_open(const struct cf_context *ctx, const char *path,
+                    const struct cf_options *options, struct cf_reading *reading,
+                    struct cf_err *err);
+void cf_reading_fini(struct cf_reading *reading);
+
+bool cf_reading_has_heap(const struct cf_reading *reading);
+/*
+ * How the core is to be judged. Corruption is said first: it is the more surprising. Without a
+ * heap, an incomplete core may just have lost it.
+ */
+enum cf_outcome cf_reading_outcome(const struct cf_reading *reading);
+
+/*
+ * The module that malloc's data stands in: libc, or a static program. The debug-malloc preload
+ * has malloc's data too, but is not the libc. NULL: not known.
+ */
+const struct cf_module *cf_reading_libc(const struct cf_reading *reading);
+
+#endif

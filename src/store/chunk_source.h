@@ -1,0 +1,53 @@
+/*
+ * The chunks as rows of the table `chunk`, in the order of their keys (two's complement: heaps
+ * above 2^63 come first). One stream, so that whoever fills the table, SQLite's own INSERT or a
+ * writer of its pages, sees the same rows. Gaps are no chunks; mmapped chunks have a table of
+ * their own. Plain value; borrows the map and the plane.
+ */
+#ifndef CF_STORE_CHUNK_SOURCE_H
+#define CF_STORE_CHUNK_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "corefrag.h"
+#include "ptmalloc/chunkmap.h"
+
+/* What `code` in the table means; schema/90-chunk.sql turns it into words. The commonest states
+ * are 0 and 1, which cost no byte in a record. */
+enum cf_chunk_code {
+    CF_CODE_LIVE = 0,
+    CF_CODE_FREE = 1,
+    CF_CODE_TCACHE = 2,
+    CF_CODE_FAST = 3,
+    CF_CODE_TOP = 4,
+    CF_CODE_FENCE = 5,
+    CF_CODE_UNREACHABLE = 6,
+};
+
+struct cf_chunk_row {
+    int64_t address;
+    int64_t size_bytes;
+    enum cf_chunk_code code;
+};
+
+struct cf_chunk_source {
+    const struct cf_chunkmap *map;
+    const uint64_t *reached; /* a bit for each unit of the map; NULL: not examined */
+    enum cf_chunks kept;
+    size_t first_heap; /* the first one above 2^63, or 0 */
+    size_t heaps_done;
+    const struct cf_heap *heap;
+    struct cf_chunk_iter iter;
+    uint64_t rows; /* handed out so far */
+};
+
+/* `kept`: all chunks, those that the program does not hold (free, fast, tcache, top), or none. */
+void cf_chunk_source_init(struct cf_chunk_source *source, const struct cf_chunkmap *map,
+                          enum cf_chunks kept, const uint64_t *reached);
+bool cf_chunk_source_next(struct cf_chunk_source *source, struct cf_chunk_row *out);
+/* Back to the first row. */
+void cf_chunk_source_rewind(struct cf_chunk_source *source);
+
+#endif

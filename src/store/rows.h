@@ -1,0 +1,49 @@
+/*
+ * Row writers: each fills the tables of one family from the objects that know them, in the order
+ * of the schema. They only copy; whatever has to be computed was computed by analysis, and what
+ * follows from other columns is left to the views.
+ */
+#ifndef CF_STORE_ROWS_H
+#define CF_STORE_ROWS_H
+
+#include "analysis/holes.h"
+#include "analysis/sizes.h"
+#include "corefrag.h"
+#include "ptmalloc/heap.h"
+#include "store/db.h"
+#include "sym/module.h"
+
+/* rows_process.c: segment, module, thread. */
+int cf_rows_process(struct cf_db *db, const struct cf_ptmalloc *pt,
+                    const struct cf_modules *modules, struct cf_err *err);
+
+/* rows_malloc.c: namespace, arena, heap, bin, tcache, mmapped_chunk. */
+int cf_rows_malloc(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf_sizes *sizes,
+                   const struct cf_holes *holes, enum cf_chunks kept, struct cf_err *err);
+
+/* rows_holes.c: size_class, hole, hole_histogram. */
+int cf_rows_holes(struct cf_db *db, const struct cf_sizes *sizes, const struct cf_holes *holes,
+                  size_t nr_arenas, struct cf_err *err);
+
+/* rows_anomaly.c: anomaly, of the core, its address space and the heap. */
+int cf_rows_anomaly(struct cf_db *db, const struct cf_ptmalloc *pt, struct cf_err *err);
+
+/* What meta says besides what the objects know. */
+struct cf_meta {
+    const char *core_path;
+    const struct cf_module *libc; /* the file that malloc stands in, or NULL */
+    const char *located_by;       /* symbols, dwarf, pattern */
+    const char *chunks;           /* all, free, none */
+    bool reachability;            /* live chunks were examined */
+    enum cf_outcome outcome;
+};
+
+/* rows_meta.c: meta. */
+int cf_rows_meta(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf_modules *modules,
+                 const struct cf_meta *meta, struct cf_err *err);
+
+/* rows_meta.c: what SQLite's planner has to know of the tables' sizes, in place of an ANALYZE that
+ * would read all chunks; after everything else. */
+int cf_rows_statistics(struct cf_db *db, uint64_t nr_chunks, struct cf_err *err);
+
+#endif

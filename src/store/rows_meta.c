@@ -1,0 +1,123 @@
+#include <elf.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "store/insert.h"
+#include "store/rows.h"
+
+/* Writes meta; the first failure is kept, so that a fact is a line. */
+struct writer {
+    struct cf_insert *in;
+    int status;
+    struct cf_err *err;
+};
+
+static void put_row(struct writer *to) {
+    if (to->status == CF_OK)
+        to->status = cf_insert_row(to->in, to->err);
+}
+
+static void put_text(struct writer *to, const char *key, const char *text) {
+    cf_insert_text(to->in, key);
+    cf_insert_text(to->in, text);
+    put_row(to);
+}
+
+static void put_u64(struct writer *to, const char *key, uint64_t value) {
+    cf_insert_text(to->in, key);
+    cf_insert_u64(to->in, value);
+    put_row(to);
+}
+
+static void put_core(struct writer *to, const struct cf_mem *mem) {
+    const struct cf_core *core = cf_mem_core(mem);
+    put_u64(to, "core_bytes", cf_core_file_bytes(core));
+    put_u64(to, "core_complete", cf_core_complete(core));
+    put_text(to, "core_producer", cf_core_producer_name(core));
+    put_u64(to, "missing_bytes", cf_core_missing_bytes(core));
+    put_text(to, "machine", cf_core_machine_name(core));
+    put_u64(to, "word_bits", 8ull * cf_mem_word_bytes(mem));
+    put_u64(to, "page_bytes", cf_mem_page_bytes(mem));
+    put_u64(to, "pid", cf_core_pid(core));
+    put_u64(to, "signal", (uint64_t)cf_core_signal(core));
+    put_text(to, "command", cf_core_command(core));
+    put_u64(to, "threads", cf_core_nr_threads(core));
+    put_text(to, "residency_source", cf_mem_residency_name(mem));
+    put_u64(to, "residency_exact", cf_mem_residency_exact(mem));
+}
+
+/* The path of the program: from the list of mapped files, else from its name on the stack. */
+static void put_exe(struct writer *to, const struct cf_mem *mem, const struct cf_modules *modules) {
+    const struct cf_module *exe = cf_modules_find_exe(modules);
+    char path[1024];
+    uint64_t addr, avail;
+    if (exe != NULL) {
+        put_text(to, "exe", exe->path);
+        return;
+    }
+    path[0] = '\0';
+    if (cf_core_auxv(cf_mem_core(mem), AT_EXECFN, &addr)) {
+        const unsigned char *span = cf_mem_span(mem, addr, &avail);
+        size_t room = span == NULL ? 0 : avail < sizeof path ? (size_t)avail : sizeof path;
+        if (room > 0 && memchr(span, '\0', room) != NULL)
+            (void)snprintf(path, sizeof path, "%s", (const char *)span);
+    }
+    put_text(to, "exe", path);
+}
+
+static void put_libc(struct writer *to, const struct cf_malloc *found,
+                     const struct cf_module *libc) {
+    char build_id[2 * CF_BUILD_ID_MAX + 1] = "";
+    char release[16] = "";
+    if (libc != NULL)
+        cf_module_build_id_text(libc, build_id);
+    (void)cf_module_glibc_release(cf_malloc_mem(found), libc, release, sizeof release);
+    bool has_malloc = cf_malloc_nr_namespaces(found) > 0;
+    put_text(to, "libc_path", libc != NULL ? libc->path : "");
+    put_text(to, "libc_build_id", build_id);
+    put_text(to, "libc_version", release);
+    put_text(to, "malloc_layout", has_malloc ? cf_malloc_layout_text(found) : "");
+    put_u64(to, "safe_linking", cf_malloc_safe_linking(found));
+}
+
+int cf_rows_meta(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf_modules *modules,
+                 const struct cf_meta *meta, struct cf_err *err) {
+    const struct cf_malloc *found = cf_ptmalloc_malloc(pt);
+    const struct cf_mem *mem = cf_malloc_mem(found);
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    int status = cf_insert_begin(&in, db, "meta", "key, value", err);
+    if (status != CF_OK)
+        return status;
+    struct writer to = {.in = &in, .status = CF_OK, .err = err};
+    put_u64(&to, "schema_version", CF_SCHEMA_VERSION);
+    put_text(&to, "tool_version", cf_version());
+    put_text(&to, "core_path", meta->core_path);
+    put_core(&to, mem);
+    put_exe(&to, mem, modules);
+    put_libc(&to, found, meta->libc);
+    put_text(&to, "located_by", cf_malloc_nr_namespaces(found) > 0 ? meta->located_by : "");
+    put_text(&to, "chunks", meta->chunks);
+    put_u64(&to, "reachability", meta->reachability);
+    put_u64(&to, "anomalies",
+            cf_core_nr_flaws(cf_mem_core(mem)) + cf_mem_nr_flaws(mem) +
+                cf_ptmalloc_nr_anomalies_seen(pt));
+    put_u64(&to, "outcome", (uint64_t)meta->outcome);
+    return to.status;
+}
+
+int cf_rows_statistics(struct cf_db *db, uint64_t nr_chunks, struct cf_err *err) {
+    int status = cf_db_exec(db,
+                            "ANALYZE arena; ANALYZE heap; ANALYZE hole; ANALYZE size_class;"
+                            "ANALYZE mmapped_chunk; ANALYZE thread; ANALYZE segment;",
+                            err);
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    if (status == CF_OK)
+        status = cf_insert_begin(&in, db, "sqlite_stat1", "tbl, stat", err);
+    if (status != CF_OK)
+        return status;
+    char count[24];
+    (void)snprintf(count, sizeof count, "%llu", (unsigned long long)nr_chunks);
+    cf_insert_text(&in, "chunk");
+    cf_insert_text(&in, count);
+    return cf_insert_row(&in, err);
+}

@@ -1,0 +1,160 @@
+#include <elf.h>
+
+#include "store/insert.h"
+#include "store/rows.h"
+
+static void flags_text(uint32_t flags, char out[4]) {
+    out[0] = flags & PF_R ? 'r' : '-';
+    out[1] = flags & PF_W ? 'w' : '-';
+    out[2] = flags & PF_X ? 'x' : '-';
+    out[3] = '\0';
+}
+
+static const char *region_kind_name(enum cf_region_kind kind) {
+    switch (kind) {
+    case CF_REGION_ANONYMOUS:
+        return "anonymous";
+    case CF_REGION_FILE:
+        return "file";
+    case CF_REGION_SHARED:
+        return "shared";
+    default:
+        return "unknown";
+    }
+}
+
+static void insert_build_id(struct cf_insert *in, const struct cf_module *module) {
+    char text[2 * CF_BUILD_ID_MAX + 1];
+    if (module == NULL || module->build_id_bytes == 0) {
+        cf_insert_null(in);
+        return;
+    }
+    cf_module_build_id_text(module, text);
+    cf_insert_text(in, text);
+}
+
+static int insert_segment(struct cf_insert *in, const struct cf_mem *mem,
+                          const struct cf_modules *modules, size_t index, struct cf_err *err) {
+    const struct cf_core *core = cf_mem_core(mem);
+    const struct cf_segment *segment = cf_core_segment(core, index);
+    const struct cf_region *region = cf_mem_find(mem, segment->vaddr);
+    int32_t file = region != NULL ? region->file : -1;
+    uint64_t end = segment->vaddr + segment->mem_bytes, resident = 0;
+    char flags[4];
+    flags_text(segment->flags, flags);
+    cf_insert_u64(in, index);
+    cf_insert_u64(in, segment->vaddr);
+    cf_insert_u64(in, end);
+    cf_insert_text(in, flags);
+    cf_insert_text(in, region_kind_name(region != NULL ? region->kind : CF_REGION_UNKNOWN));
+    cf_insert_text(in, file >= 0 ? cf_core_file(core, (size_t)file)->path : NULL);
+    insert_build_id(in, file >= 0 ? cf_modules_of_file(modules, (size_t)file) : NULL);
+    cf_insert_u64(in, segment->present_bytes);
+    cf_insert_u64(in, segment->file_bytes - segment->present_bytes);
+    bool known = cf_mem_resident_bytes(mem, segment->vaddr, end, &resident);
+    cf_insert_u64_if(in, known, resident);
+    return cf_insert_row(in, err);
+}
+
+static int insert_segments(struct cf_db *db, const struct cf_mem *mem,
+                           const struct cf_modules *modules, struct cf_err *err) {
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    int status = cf_insert_begin(&in, db, "segment",
+                                 "segment_id, start, end, flags, kind, file, build_id,"
+                                 " dumped_bytes, missing_bytes, resident_bytes",
+                                 err);
+    for (size_t i = 0; status == CF_OK && i < cf_core_nr_segments(cf_mem_core(mem)); i++)
+        status = insert_segment(&in, mem, modules, i, err);
+    return status;
+}
+
+static const char *module_kind_name(enum cf_module_kind kind) {
+    return kind == CF_MODULE_ELF ? "elf" : kind == CF_MODULE_FILE ? "file" : "unknown";
+}
+
+static int insert_modules(struct cf_db *db, const struct cf_modules *modules, struct cf_err *err) {
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    int status = cf_insert_begin(
+        &in, db, "module", "module_id, start, end, flags, file, build_id, kind, mapped_bytes", err);
+    for (size_t i = 0; status == CF_OK && i < cf_modules_nr(modules); i++) {
+        const struct cf_module *module = cf_modules_get(modules, i);
+        char flags[4];
+        flags_text(module->flags, flags);
+        cf_insert_u64(&in, i);
+        cf_insert_u64(&in, module->start);
+        cf_insert_u64(&in, module->end);
+        cf_insert_text(&in, flags);
+        cf_insert_text(&in, module->path);
+        insert_build_id(&in, module);
+        cf_insert_text(&in, module_kind_name(module->kind));
+        cf_insert_u64(&in, module->mapped_bytes);
+        status = cf_insert_row(&in, err);
+    }
+    return status;
+}
+
+static uint32_t arena_at(const struct cf_ptmalloc *pt, uint64_t addr) {
+    for (size_t i = 0; addr != 0 && i < cf_ptmalloc_nr_arenas(pt); i++)
+        if (cf_ptmalloc_arena(pt, i)->addr == addr)
+            return (uint32_t)i;
+    return UINT32_MAX;
+}
+
+/* The mapping around the stack pointer: its segment, of which dumped and cut parts are regions of
+ * their own. */
+static bool stack_of(const struct cf_mem *mem, uint64_t sp, uint64_t *start, uint64_t *end) {
+    const struct cf_region *region = cf_mem_find(mem, sp);
+    if (region == NULL)
+        return false;
+    const struct cf_segment *segment = cf_core_segment(cf_mem_core(mem), region->segment);
+    *start = segment->vaddr;
+    *end = segment->vaddr + segment->mem_bytes;
+    return true;
+}
+
+/* The dumping thread comes first; a snapshot (gcore of a healthy process) has no signal. */
+static bool is_crashing(const struct cf_core *core, size_t index) {
+    return index == 0 && cf_core_signal(core) != 0;
+}
+
+static int insert_thread(struct cf_insert *in, const struct cf_ptmalloc *pt, size_t index,
+                         struct cf_err *err) {
+    const struct cf_malloc *found = cf_ptmalloc_malloc(pt);
+    const struct cf_mem *mem = cf_malloc_mem(found);
+    const struct cf_core_thread *thread = cf_core_thread(cf_mem_core(mem), index);
+    uint64_t start = 0, end = 0, resident = 0;
+    bool has_stack = stack_of(mem, thread->sp, &start, &end);
+    cf_insert_u64(in, index);
+    cf_insert_u64(in, thread->tid);
+    cf_insert_id(in, arena_at(pt, cf_malloc_thread(found, index)->thread_arena));
+    cf_insert_u64(in, thread->sp);
+    cf_insert_u64_if(in, has_stack, start);
+    cf_insert_u64_if(in, has_stack, end);
+    bool known = has_stack && cf_mem_resident_bytes(mem, start, end, &resident);
+    cf_insert_u64_if(in, known, resident);
+    cf_insert_u64(in, is_crashing(cf_mem_core(mem), index));
+    return cf_insert_row(in, err);
+}
+
+static int insert_threads(struct cf_db *db, const struct cf_ptmalloc *pt, struct cf_err *err) {
+    const struct cf_core *core = cf_mem_core(cf_malloc_mem(cf_ptmalloc_malloc(pt)));
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    int status = cf_insert_begin(&in, db, "thread",
+                                 "thread_id, tid, arena_id, stack_pointer, stack_start,"
+                                 " stack_end, stack_resident_bytes, is_crashing",
+                                 err);
+    for (size_t i = 0; status == CF_OK && i < cf_core_nr_threads(core); i++)
+        status = insert_thread(&in, pt, i, err);
+    return status;
+}
+
+int cf_rows_process(struct cf_db *db, const struct cf_ptmalloc *pt,
+                    const struct cf_modules *modules, struct cf_err *err) {
+    const struct cf_mem *mem = cf_malloc_mem(cf_ptmalloc_malloc(pt));
+    int status = insert_segments(db, mem, modules, err);
+    if (status == CF_OK)
+        status = insert_modules(db, modules, err);
+    if (status == CF_OK)
+        status = insert_threads(db, pt, err);
+    return status;
+}
