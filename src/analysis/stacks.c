@@ -3,7 +3,6 @@
 #include <elf.h>
 #include <stdlib.h>
 
-#include "base/checked.h"
 #include "base/err.h"
 #include "core/core.h"
 
@@ -13,7 +12,9 @@ enum {
     TCB_TAIL_MAX = 64 * 1024,  /* x86: what follows the thread pointer in the block */
     TLS_TAIL_MAX = 64 << 20,   /* aarch64: static TLS follows it too */
     RED_ZONE_BYTES = 128,      /* x86_64: a leaf's frame below the stack pointer */
-    STATIC_TLS_BYTES = 16384,  /* shown as TLS below an x86 thread pointer; only a label */
+    PTHREAD_USUAL_BYTES = 0x7c0, /* aarch64: where TLS is said to begin; only a label */
+    STATIC_TLS_MAX = 16 << 20,
+    DTV_MAX = 4096,            /* modules with thread-local storage */
     ZERO_PROBE_BYTES = 1024,
     HEADS_NEAR = 32,           /* list heads looked at around a known one */
     LIST_STEPS_MAX = 200000,
@@ -41,31 +42,36 @@ static uint64_t word_at(const struct finder *finder, uint64_t addr) {
 }
 
 /* A pair of words that could be (stackblock, stackblock_size) of the struct pthread at `inside`.
- * glibc's own blocks are whole pages; one of the program's making must hold the stack pointer. */
-static bool is_block(const struct finder *finder, uint64_t start, uint64_t bytes, uint64_t inside,
-                     uint64_t sp, struct block *out) {
-    uint64_t end;
-    if (start == 0 || bytes < 2048 || !cf_add_u64(start, bytes, &end))
+ * glibc's own blocks are whole pages; one of the program's making is at least words, in the same
+ * mapping, and holds the stack pointer. */
+static bool is_block(const struct finder *finder, const struct block *pair, uint64_t inside,
+                     uint64_t sp, bool whole_pages) {
+    uint64_t bytes = pair->end - pair->start;
+    if (pair->end < pair->start || bytes < 2048 || inside <= pair->start || inside >= pair->end)
         return false;
-    if (inside <= start || inside >= end)
+    if (pair->end - inside > (finder->tcb_first ? TCB_TAIL_MAX : TLS_TAIL_MAX))
         return false;
-    if (end - inside > (finder->tcb_first ? TCB_TAIL_MAX : TLS_TAIL_MAX))
+    uint64_t grain = whole_pages ? 4096 : finder->word;
+    if (pair->start == 0 || ((pair->start | bytes) & (grain - 1)) != 0)
         return false;
-    bool whole_pages = ((start | bytes) & 4095) == 0;
-    if (!whole_pages && !(sp > start && sp < inside))
-        return false;
-    *out = (struct block){start, end};
-    return true;
+    const struct cf_region *region = cf_mem_find(finder->mem, inside);
+    return whole_pages || (sp > pair->start && sp < inside && region != NULL &&
+                           pair->start >= region->start);
 }
 
 static bool find_block(const struct finder *finder, uint64_t low, uint64_t high, uint64_t inside,
                        uint64_t sp, struct block *out) {
-    uint64_t previous = word_at(finder, low);
-    for (uint64_t at = low + finder->word; at < high; at += finder->word) {
-        uint64_t here = word_at(finder, at);
-        if (is_block(finder, previous, here, inside, sp, out))
+    for (int pass = 0; pass < 2; pass++) {
+        uint64_t previous = word_at(finder, low);
+        for (uint64_t at = low + finder->word; at < high; at += finder->word) {
+            uint64_t here = word_at(finder, at);
+            struct block pair = {previous, previous + here};
+            previous = here;
+            if (!is_block(finder, &pair, inside, sp, pass == 0))
+                continue;
+            *out = pair;
             return true;
-        previous = here;
+        }
     }
     return false;
 }
@@ -121,17 +127,31 @@ static int add_unnamed(const struct finder *finder, size_t index, uint64_t live,
     });
 }
 
+/* Where static TLS begins below an x86 thread pointer. The tcb's second word is the dtv, whose
+ * entries name each module's part; _dl_allocate_tls_init fills in those of static TLS. */
+static uint64_t tls_start(const struct finder *finder, uint64_t tp, uint64_t low) {
+    uint64_t dtv = word_at(finder, tp + finder->word);
+    uint64_t nr = dtv < 2 * finder->word ? 0 : word_at(finder, dtv - 2 * finder->word);
+    uint64_t start = tp;
+    for (uint64_t i = 1; i <= nr && i < DTV_MAX; i++) {
+        uint64_t part = word_at(finder, dtv + i * 2 * finder->word);
+        if (part > low && part < start && tp - part < STATIC_TLS_MAX)
+            start = part;
+    }
+    return start & ~(uint64_t)(finder->word - 1);
+}
+
 /* The thread's own block; all of it is in use when the stack pointer stands elsewhere (a signal's
  * alternate stack, a coroutine). */
 static int add_block(const struct finder *finder, size_t index, const struct block *block,
                      uint64_t live) {
     const struct cf_core_thread *thread = cf_core_thread(finder->core, index);
     bool inside = thread->sp >= block->start && thread->sp < block->end;
-    uint64_t tcb = thread->tp;
+    uint64_t tcb = thread->tp - PTHREAD_USUAL_BYTES;
     if (finder->tcb_first)
-        tcb = tcb - block->start > STATIC_TLS_BYTES ? tcb - STATIC_TLS_BYTES : block->start;
-    else
-        tcb = tcb - block->start > PTHREAD_BYTES ? tcb - PTHREAD_BYTES : block->start;
+        tcb = tls_start(finder, thread->tp, inside ? thread->sp : block->start);
+    else if (thread->tp - block->start < PTHREAD_USUAL_BYTES)
+        tcb = block->start;
     if (inside && tcb < thread->sp)
         tcb = thread->sp;
     if (!inside)
