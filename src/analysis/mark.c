@@ -407,6 +407,10 @@ const struct cf_mark_stats *cf_mark_stats(const struct cf_mark *mark) {
     return &mark->stats;
 }
 
+const uint64_t *cf_mark_plane(const struct cf_mark *mark) {
+    return mark->plane;
+}
+
 void cf_mark_set_second(struct cf_mark *mark, size_t number) {
     if (has_second(&mark->resolver, number))
         mark->plane[(number + 1) >> 6] |= 1ull << ((number + 1) & 63);

@@ -66,6 +66,9 @@ bool cf_mark_reached_at(const struct cf_mark *mark, uint64_t addr);
 
 const struct cf_resolver *cf_mark_resolver(const struct cf_mark *mark);
 const struct cf_mark_stats *cf_mark_stats(const struct cf_mark *mark);
+/* Bit n says whether the chunk with number n is reached; bits that are no chunk's say nothing. */
+const uint64_t *cf_mark_plane(const struct cf_mark *mark);
+
 /* The second bit of a chunk, clear when the mark is done; for one pass after it. */
 void cf_mark_set_second(struct cf_mark *mark, size_t number);
 bool cf_mark_second(const struct cf_mark *mark, size_t number);
