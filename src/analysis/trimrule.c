@@ -46,6 +46,7 @@ static void fill_arenas(const struct cf_ptmalloc *pt, struct cf_trim_rule *rule)
     bool at_top = cf_malloc_nr_namespaces(m) > 0 && cf_malloc_namespace(m, 0)->break_at_top;
     for (size_t i = 0; i < rule->nr_arenas; i++) {
         const struct cf_arena *arena = cf_ptmalloc_arena(pt, i);
+        rule->arenas[i].is_main = arena->is_main;
         rule->arenas[i].trimmed = arena->ns == 0;
         rule->arenas[i].by_brk = arena->ns == 0 && arena->is_main && at_top;
     }

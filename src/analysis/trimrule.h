@@ -21,6 +21,7 @@ struct cf_trim_huge {
 };
 
 struct cf_trim_arena {
+    bool is_main;
     bool trimmed; /* in the ring that malloc_trim walks */
     bool by_brk;  /* main, with the break at the end of its top */
 };

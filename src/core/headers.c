@@ -71,12 +71,13 @@ static int read_header(struct cf_core *core, uint16_t *nr_entries, struct cf_err
     uint16_t entry_bytes;
     uint16_t section_bytes;
     uint16_t nr_sections;
+    uint16_t names_index;
     if (!cf_cursor_seek(&cursor, EI_NIDENT + 4) || !cf_cursor_u32(&cursor, &version) ||
         !cf_cursor_word(&cursor, &entry) || !cf_cursor_word(&cursor, &core->table_offset) ||
         !cf_cursor_word(&cursor, &core->section_offset) || !cf_cursor_u32(&cursor, &flags) ||
         !cf_cursor_u16(&cursor, &header_bytes) || !cf_cursor_u16(&cursor, &entry_bytes) ||
         !cf_cursor_u16(&cursor, nr_entries) || !cf_cursor_u16(&cursor, &section_bytes) ||
-        !cf_cursor_u16(&cursor, &nr_sections))
+        !cf_cursor_u16(&cursor, &nr_sections) || !cf_cursor_u16(&cursor, &names_index))
         return cf_err_set(err, CF_EINPUT, "%s: is cut off in its ELF header, after %llu bytes",
                           core->name, (unsigned long long)core->map_bytes);
     core->header_bytes = core->word_bytes == 8 ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr);

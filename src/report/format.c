@@ -82,6 +82,10 @@ const char *cf_format_address(char out[CF_FORMAT_MAX], uint64_t address) {
     return out;
 }
 
+const char *cf_format_plural(int64_t count) {
+    return count == 1 ? "" : "s";
+}
+
 const char *cf_format_mark(enum cf_mark mark) {
     switch (mark) {
     case CF_MARK_AT_LEAST:

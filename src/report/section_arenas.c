@@ -38,8 +38,8 @@ static int add_summary(struct cf_report *report, struct cf_section *section, str
     cf_section_text(section, CF_TONE_PLAIN,
                     "%" PRId64 " arena%s in %" PRId64 " heap%s for %s thread%s; %" PRId64
                     " arena%s no thread. Freed: in bins, tcaches and fastbins.",
-                    totals->arenas, totals->arenas == 1 ? "" : "s", totals->heaps,
-                    totals->heaps == 1 ? "" : "s", cf_report_meta(report, "threads"),
+                    totals->arenas, cf_format_plural(totals->arenas), totals->heaps,
+                    cf_format_plural(totals->heaps), cf_report_meta(report, "threads"),
                     cf_report_meta_i64(report, "threads") == 1 ? "" : "s", idle,
                     idle == 1 ? " serves" : "s serve");
     return CF_OK;

@@ -39,12 +39,12 @@ static void add_process(struct cf_report *report, struct cf_table *table) {
     cf_table_fact(
         table, "process", "%s, pid %s, %s threads", or_unknown(cf_report_meta(report, "exe")),
         or_unknown(cf_report_meta(report, "pid")), or_unknown(cf_report_meta(report, "threads")));
-    if (name != NULL)
-        cf_table_fact(table, "signal", "SIG%s (%" PRId64 ")", name, number);
-    else if (number != 0)
-        cf_table_fact(table, "signal", "%" PRId64, number);
-    else
+    if (number == 0 || strcmp(cf_report_meta(report, "core_producer"), "gcore") == 0)
         cf_table_fact(table, "signal", "none: a snapshot of a running process");
+    else if (name != NULL)
+        cf_table_fact(table, "signal", "SIG%s (%" PRId64 ")", name, number);
+    else
+        cf_table_fact(table, "signal", "%" PRId64, number);
     cf_table_fact(table, "machine", "%s, %s-bit, pages of %s bytes",
                   or_unknown(cf_report_meta(report, "machine")),
                   cf_report_meta(report, "word_bits"), cf_report_meta(report, "page_bytes"));
@@ -93,7 +93,7 @@ static void add_checks(struct cf_report *report, struct cf_table *table) {
         cf_table_fact(table, "checks", "nothing found that does not add up");
     else
         cf_table_fact(table, "checks", "%s thing%s that do%s not add up, listed below",
-                      cf_format_count(count, anomalies), anomalies == 1 ? "" : "s",
+                      cf_format_count(count, anomalies), cf_format_plural(anomalies),
                       anomalies == 1 ? "es" : "");
 }
 

@@ -26,7 +26,7 @@ static void add_title(struct cf_report *report) {
     cf_doc_title(report->doc,
                  "corefrag %s  %s, pid %s, %" PRId64 " thread%s   %s (%s, %s, %s, residency %s)",
                  cf_report_meta(report, "tool_version"), process_name(report),
-                 cf_report_meta(report, "pid"), threads, threads == 1 ? "" : "s",
+                 cf_report_meta(report, "pid"), threads, cf_format_plural(threads),
                  base_name(cf_report_meta(report, "core_path")),
                  cf_report_meta(report, "core_producer"),
                  cf_report_meta_i64(report, "core_complete") != 0 ? "complete" : "incomplete",
@@ -60,7 +60,7 @@ static void add_heap(struct cf_report *report, struct cf_section *section) {
                     "holds (%s).",
                     cf_report_bytes(report, dead, dead_bytes),
                     cf_report_bytes(report, mapped, totals->mapped_bytes), totals->arenas,
-                    totals->arenas == 1 ? "" : "s",
+                    cf_format_plural(totals->arenas),
                     cf_format_percent(share, percent(dead_bytes, totals->mapped_bytes)));
 }
 
@@ -85,7 +85,7 @@ static void add_mmapped(struct cf_report *report, struct cf_section *section) {
                     "Besides, %s chunk%s in %s of their own mappings (mmapped: free() gives such "
                     "memory back at once).",
                     cf_format_count(count, totals->mmapped_chunks),
-                    totals->mmapped_chunks == 1 ? "" : "s",
+                    cf_format_plural(totals->mmapped_chunks),
                     cf_report_bytes(report, bytes, totals->mmapped_bytes));
 }
 
@@ -95,7 +95,7 @@ static void add_largest_hole(struct cf_report *report, struct cf_section *sectio
     if (totals->holes > 0)
         cf_section_text(section, CF_TONE_PLAIN,
                         "The freed memory below the tops lies in %s hole%s; the largest is %s.",
-                        cf_format_count(count, totals->holes), totals->holes == 1 ? "" : "s",
+                        cf_format_count(count, totals->holes), cf_format_plural(totals->holes),
                         cf_report_bytes(report, largest, totals->largest_hole_bytes));
 }
 

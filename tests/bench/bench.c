@@ -54,6 +54,7 @@ struct row {
     "PRIMARY KEY, size, state); INSERT INTO t SELECT value*96, 96, value%2 FROM "                 \
     "generate_series(1,$CHUNKS);\""
 #define OURS(options) "exec build/corefrag analyze " CORE " -o " DB " --force" options
+#define QUERY(sql) "exec sqlite3 " DB " \"" sql "\""
 #define CAT "exec cat " CORE " > /dev/null"
 #define CAT_CP "cat " CORE " > /dev/null; exec cp " DB " " FOLDER "/copy.db"
 
@@ -61,6 +62,12 @@ static const struct row rows[] = {
     {"analyze / sqlite3 inserting as many rows, CPU", CPU, OURS(""), STOCK, 1.0},
     {"analyze, largest resident set, MiB", RSS, OURS(""), NULL, 128},
     {"analyze, bytes of the database a chunk", DB_BYTES, OURS(""), NULL, 16},
+    {"report, wall", WALL, "exec build/corefrag report " DB " > /dev/null", NULL, 2.0},
+    {"SQL: the chunk at an address, wall", WALL,
+     QUERY("SELECT * FROM v_chunk WHERE address >= (SELECT max(start) FROM v_heap) LIMIT 1"), NULL,
+     0.010},
+    {"SQL: size classes, wall", WALL,
+     QUERY("SELECT state, sum(chunks), sum(bytes) FROM v_size_class GROUP BY state"), NULL, 0.010},
     {"analyze --no-reach / the same inserts, CPU", CPU, OURS(" --no-reach"), STOCK, 0.15},
     {"analyze --no-reach / cat CORE; cp DB, wall", WALL, OURS(" --no-reach"), CAT_CP, 3.0},
     {"walk alone (--chunks none --no-reach) / cat CORE, wall", WALL,

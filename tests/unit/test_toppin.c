@@ -1,0 +1,210 @@
+/* Top pins, chains of heaps, and what free() returns by itself. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/freeing.h"
+#include "analysis/toppin.h"
+#include "analysis/trim.h"
+#include "toyheap.h"
+
+static const struct toy_residency all_resident = {.page_bytes = 4096};
+
+enum { MAIN = 0x100000, OLD = 0x4000000, MIDDLE = 0x8000000, NEW = 0xc000000 };
+
+/* A main arena's heap, or a thread arena's heaps from the oldest to the newest. */
+struct pin_case {
+    const char *name;
+    const char *heaps[3];
+    uint64_t heap_max; /* 0: 64 MiB */
+    const char *pins;  /* "ADDR hole unlocked, ..." in hex */
+};
+
+static const struct pin_case cases[] = {
+    {"main's pins unlock down to the next live chunk", {"L40 F1000 L20 F80 L30 f20 t40 T1000"}, 0,
+     "1010f0 80 110, 101050 1000 1130, 100010 0 1170"},
+    {"main's list ends at a fence", {"L40 F40 #10 #10 L20 T1000"}, 0, "1000b0 0 20"},
+    {"main's list ends at a gap", {"L40 F40 ~100 F40 L20 T1000"}, 0, "1001d0 40 60"},
+    {"a top with nothing below has no pin", {"T1000"}, 0, ""},
+    {"an emptied heap is dropped whole, and its neighbour's tail joins",
+     {"L100 F200 L50 F100 #10 #10", "L40 F100 T1000"}, 0,
+     "c000030 0 1290, 4000330 200 14e0, 4000030 0 15e0"},
+    {"without room for a top below the emptied heap stays",
+     {"L100 F200 L50 F100 #10 #10", "L40 F100 T1000"}, 0x21020 + 0x380 - 1,
+     "c000030 0 140, 4000330 200 14e0, 4000030 0 15e0"},
+    {"with just enough room below it goes", {"L100 F200 L50 F100 #10 #10", "L40 F100 T1000"},
+     0x21020 + 0x380, "c000030 0 1290, 4000330 200 14e0, 4000030 0 15e0"},
+    {"heaps that are empty between go too",
+     {"L40 F20 #10 #10", "F1000 #10 #10", "T1000"}, 0, "4000030 0 2100"},
+    {"a tail that is all fences joins", {"L40 #10 #10", "L20 T100"}, 0,
+     "c000030 0 170, 4000030 0 1b0"},
+};
+
+static size_t nr_heaps(const struct pin_case *c) {
+    return c->heaps[2] != NULL ? 3 : c->heaps[1] != NULL ? 2 : 1;
+}
+
+static struct cf_chunkmap *build(const char *const *chunks, size_t nr, struct cf_trim_rule *rule) {
+    struct toy_heap heaps[3] = {0};
+    static const uint64_t starts[] = {OLD, MIDDLE, NEW};
+    for (size_t i = 0; i < nr; i++) {
+        uint64_t start = nr == 1 ? MAIN : i + 1 == nr ? NEW : starts[i];
+        heaps[i] = (struct toy_heap){.arena_id = nr > 1, .start = start, .chunks = chunks[i],
+                                     .first_chunk = start + (nr == 1 ? 0x10 : 0x30)};
+    }
+    struct cf_chunkmap *map = toy_map(8, heaps, nr);
+    *rule = toy_rule(8, map, 2);
+    for (size_t i = 1; i < nr; i++)
+        rule->heaps[i].prev = (uint32_t)(i - 1);
+    return map;
+}
+
+static void one_case(const struct pin_case *c) {
+    struct cf_trim_rule rule;
+    struct cf_chunkmap *map = build(c->heaps, nr_heaps(c), &rule);
+    if (c->heap_max != 0)
+        rule.heap_max_bytes = c->heap_max;
+    struct cf_top_pins pins;
+    assert_int_equal(cf_top_pins_find(map, &rule, &pins, NULL), CF_OK);
+    char text[256] = "";
+    for (size_t i = 0; i < pins.pins.len; i++) {
+        const struct cf_top_pin *pin = &pins.pins.items[i];
+        assert_int_equal(pin->rank, i + 1);
+        sprintf(text + strlen(text), "%s%llx %llx %llx", i > 0 ? ", " : "",
+                (unsigned long long)pin->addr, (unsigned long long)pin->hole_below_bytes,
+                (unsigned long long)pin->unlocked_bytes);
+    }
+    if (strcmp(text, c->pins) != 0)
+        fail_msg("%s: %s", c->name, text);
+    cf_top_pins_fini(&pins);
+    cf_trim_rule_fini(&rule);
+    cf_chunkmap_free(map);
+}
+
+static void pins_unlock_what_their_end_would_give(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        one_case(&cases[i]);
+}
+
+static void an_arena_has_a_hundred_pins_at_most(void **state) {
+    (void)state;
+    char text[150 * 8 + 8] = "";
+    for (int i = 0; i < 150; i++)
+        strcat(text, "L20 F40 ");
+    strcat(text, "T20");
+    const char *chunks[] = {text};
+    struct cf_trim_rule rule;
+    struct cf_chunkmap *map = build(chunks, 1, &rule);
+    struct cf_top_pins pins;
+    assert_int_equal(cf_top_pins_find(map, &rule, &pins, NULL), CF_OK);
+    assert_int_equal(pins.pins.len, CF_TOP_PINS_MAX);
+    assert_int_equal(pins.pins.items[99].unlocked_bytes, 0x40 + 100 * 0x60);
+    assert_int_equal(pins.heap_pins[0], pins.pins.items[0].addr);
+    cf_top_pins_fini(&pins);
+    cf_trim_rule_fini(&rule);
+    cf_chunkmap_free(map);
+}
+
+static void each_heap_knows_its_topmost_live_chunk(void **state) {
+    (void)state;
+    static const char *const chunks[] = {"L40 F20 #10 #10", "F1000 #10 #10", "L20 L20 F20 T1000"};
+    struct cf_trim_rule rule;
+    struct cf_chunkmap *map = build(chunks, 3, &rule);
+    struct cf_top_pins pins;
+    assert_int_equal(cf_top_pins_find(map, &rule, &pins, NULL), CF_OK);
+    assert_int_equal(pins.heap_pins[0], OLD + 0x30);
+    assert_int_equal(pins.heap_pins[1], 0);
+    assert_int_equal(pins.heap_pins[2], NEW + 0x50);
+    cf_top_pins_fini(&pins);
+    cf_trim_rule_fini(&rule);
+    cf_chunkmap_free(map);
+}
+
+static void a_ring_of_heaps_ends(void **state) {
+    (void)state;
+    static const char *const chunks[] = {"L40 #10 #10", "L40 #10 #10", "L20 T1000"};
+    struct cf_trim_rule rule;
+    struct cf_chunkmap *map = build(chunks, 3, &rule);
+    rule.heaps[0].prev = 2;
+    struct cf_top_pins pins;
+    assert_int_equal(cf_top_pins_find(map, &rule, &pins, NULL), CF_OK);
+    assert_int_equal(pins.pins.len, 3);
+    rule.heaps[0].prev = 1;
+    cf_top_pins_fini(&pins);
+    assert_int_equal(cf_top_pins_find(map, &rule, &pins, NULL), CF_OK);
+    assert_int_equal(pins.pins.len, 3);
+    cf_top_pins_fini(&pins);
+    cf_trim_rule_fini(&rule);
+    cf_chunkmap_free(map);
+}
+
+/* ---- free() by itself; top_pad and trim_threshold are 0x20000 ---- */
+
+struct free_case {
+    const char *name;
+    const char *heaps[3];
+    bool before_2_23;
+    uint64_t dropped_heaps;
+    uint64_t bytes;
+};
+
+static const struct free_case free_cases[] = {
+    {"main below the threshold keeps its top", {"Lff0 T1f000"}, false, 0, 0},
+    {"main at the threshold keeps top_pad, MINSIZE and a page's rest", {"Lff0 T30000"}, false, 0,
+     0xf000},
+    {"a fast chunk below lifts main's top to the threshold", {"Lff0 f10000 T20000"}, false, 0,
+     0xf000},
+    {"a free chunk below does not", {"Lff0 F10000 L20 T1ffe0"}, false, 0, 0},
+    {"a thread's heap that is all top is dropped", {"L40 F20 #10 #10", "T1000"}, false, 1, 0x1030},
+    {"a tcache chunk keeps the heap", {"L40 F20 #10 #10", "t20 T1000"}, false, 0, 0},
+    {"the tail below is judged as the new top", {"L40 F40000 #10 #10", "T1000"}, false, 1,
+     0x1030 + 0x1f000},
+    {"since 2.23 a thread's top waits for the threshold",
+     {"L40 #10 #10", "L40 T1f000"}, false, 0, 0},
+    {"a thread's top shrinks to top_pad", {"L40 #10 #10", "L40 T30000"}, false, 0, 0xf000},
+};
+
+static void one_free_case(const struct free_case *c) {
+    struct cf_trim_rule rule;
+    struct pin_case shape = {.heaps = {c->heaps[0], c->heaps[1], c->heaps[2]}};
+    struct cf_chunkmap *map = build(c->heaps, nr_heaps(&shape), &rule);
+    rule.heap_has_threshold = !c->before_2_23;
+    struct cf_residency residency = toy_residency(&all_resident);
+    struct cf_trim trim;
+    struct cf_freeing freeing;
+    assert_int_equal(cf_trim_simulate(map, &rule, &residency, &trim, NULL), CF_OK);
+    assert_int_equal(cf_freeing_find(map, &rule, &residency, &trim, &freeing, NULL), CF_OK);
+    if (freeing.all.bytes != c->bytes || freeing.all.dropped_heaps != c->dropped_heaps)
+        fail_msg("%s: %llu heaps, 0x%llx", c->name,
+                 (unsigned long long)freeing.all.dropped_heaps,
+                 (unsigned long long)freeing.all.bytes);
+    assert_int_equal(freeing.all.resident.bytes, c->bytes);
+    cf_freeing_fini(&freeing);
+    cf_trim_fini(&trim);
+    cf_trim_rule_fini(&rule);
+    cf_chunkmap_free(map);
+}
+
+static void free_returns_what_its_thresholds_allow(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof free_cases / sizeof *free_cases; i++)
+        one_free_case(&free_cases[i]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pins_unlock_what_their_end_would_give),
+        cmocka_unit_test(an_arena_has_a_hundred_pins_at_most),
+        cmocka_unit_test(each_heap_knows_its_topmost_live_chunk),
+        cmocka_unit_test(a_ring_of_heaps_ends),
+        cmocka_unit_test(free_returns_what_its_thresholds_allow),
+    };
+    return cmocka_run_group_tests_name("toppin", tests, NULL, NULL);
+}
