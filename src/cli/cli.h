@@ -34,7 +34,8 @@ int cli_cmd_report(int argc, char **argv);
 int cli_cmd_check(int argc, char **argv);
 int cli_cmd_schema(int argc, char **argv);
 
-/* Prints "corefrag: TEXT" to stderr and returns the exit code for err->status. */
+/* Prints "corefrag: TEXT" to stderr, drops what stdout has not taken yet, and returns the exit code
+ * for err->status. */
 int cli_fail(const struct cf_err *err);
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

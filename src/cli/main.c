@@ -1,6 +1,7 @@
 /* Finds the command, and sees to it that what was printed has arrived. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,8 +25,15 @@ void cli_say(const char *format, ...) {
     va_end(args);
 }
 
+/* Drops what stdout could not take: a failure is said once, what follows an error is no data. */
+static void forget_stdout(void) {
+    __fpurge(stdout);
+    clearerr(stdout);
+}
+
 int cli_fail(const struct cf_err *err) {
     cli_say("%s", err->text);
+    forget_stdout();
     switch (err->status) {
     case CF_EUSAGE:
         return CLI_EXIT_USAGE;

@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 #include "cli/temporary.h"
 
-enum { FIRST_MS = 1000, AGAIN_MS = 100, BAR_CELLS = 30 };
+enum { KEY_PROGRESS = 300, FIRST_MS = 1000, AGAIN_MS = 100, BAR_CELLS = 30 };
 
 static uint64_t now_ms(void) {
     struct timespec now;
@@ -89,7 +89,7 @@ void cli_progress_clear(struct cli_progress *progress) {
 static error_t parse_progress(int key, char *arg, struct argp_state *state) {
     static const char *const names[] = {"auto", "always", "never"};
     struct cli_progress *progress = state->input;
-    if (key != 'P')
+    if (key != KEY_PROGRESS)
         return ARGP_ERR_UNKNOWN;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(arg, names[i]) == 0) {
@@ -102,7 +102,8 @@ static error_t parse_progress(int key, char *arg, struct argp_state *state) {
 }
 
 static const struct argp_option progress_options[] = {
-    {"progress", 'P', "WHEN", 0, "Draw progress on stderr: auto (default), always, never", 0},
+    {"progress", KEY_PROGRESS, "WHEN", 0, "Draw progress on stderr: auto (default), always, never",
+     0},
     {0},
 };
 

@@ -73,10 +73,29 @@ static char *draw_bar(double fraction) {
     return bar;
 }
 
-/* What stands in a cell, escaped; NULL when memory is out. */
+/* The mark that all known figures of a column share: it stands once, in the header. */
+static enum cf_mark column_mark(const struct cf_table *table, size_t column) {
+    enum cf_mark mark = CF_MARK_EXACT;
+    bool is_first = true;
+    for (size_t row = 0; row < cf_table_nr_rows(table); row++) {
+        const struct cf_cell *cell = cf_table_cell(table, row, column);
+        if (cell->kind != CF_CELL_INTEGER && cell->kind != CF_CELL_REAL)
+            continue;
+        if (!is_first && cell->mark != mark)
+            return CF_MARK_EXACT;
+        mark = cell->mark;
+        is_first = false;
+    }
+    return mark;
+}
+
+/* What stands in a cell, escaped; NULL when memory is out. `header_mark` is already said. */
 static char *cell_text(const struct printer *printer, const struct cf_table *table, size_t row,
-                       size_t column) {
-    const struct cf_cell *cell = cf_table_cell(table, row, column);
+                       size_t column, enum cf_mark header_mark) {
+    struct cf_cell shown = *cf_table_cell(table, row, column);
+    if (shown.mark == header_mark)
+        shown.mark = CF_MARK_EXACT;
+    const struct cf_cell *cell = &shown;
     const struct cf_column *description = &table->columns[column];
     if (description->unit == CF_UNIT_BAR && cell->kind == CF_CELL_REAL)
         return draw_bar(cell->real);
@@ -84,40 +103,60 @@ static char *cell_text(const struct printer *printer, const struct cf_table *tab
     return cf_escape_text(cf_format_cell(buffer, description, cell, printer->exact));
 }
 
-/* The cells of a table as they will stand, and how wide each column may be. */
+/* A table as it will stand: the header's texts and the cells, and how wide each column may be. */
 struct grid {
     size_t nr_rows;
     size_t nr_columns;
+    char **headers;
     char **cells;
     size_t *widths;
 };
 
+static void free_texts(char **texts, size_t len) {
+    for (size_t i = 0; texts != NULL && i < len; i++)
+        free(texts[i]);
+    free(texts);
+}
+
 static void cleanup_grid(struct grid *grid) {
-    for (size_t i = 0; grid->cells != NULL && i < grid->nr_rows * grid->nr_columns; i++)
-        free(grid->cells[i]);
-    free(grid->cells);
+    free_texts(grid->headers, grid->nr_columns);
+    free_texts(grid->cells, grid->nr_rows * grid->nr_columns);
     free(grid->widths);
+}
+
+static bool fill_column(const struct printer *printer, const struct cf_table *table,
+                        struct grid *grid, size_t column) {
+    enum cf_mark mark = column_mark(table, column);
+    if (asprintf(&grid->headers[column], "%s%s", cf_format_mark(mark),
+                 table->columns[column].name) < 0) {
+        grid->headers[column] = NULL;
+        return false;
+    }
+    grid->widths[column] = table->is_facts ? 0 : cf_text_width(grid->headers[column]);
+    for (size_t row = 0; row < grid->nr_rows; row++) {
+        char *text = cell_text(printer, table, row, column, mark);
+        grid->cells[row * grid->nr_columns + column] = text;
+        if (text == NULL)
+            return false;
+        size_t width = cf_text_width(text);
+        if (width > grid->widths[column])
+            grid->widths[column] = width;
+    }
+    return true;
 }
 
 static bool fill_grid(const struct printer *printer, const struct cf_table *table,
                       struct grid *grid) {
     grid->nr_rows = cf_table_nr_rows(table);
     grid->nr_columns = table->nr_columns;
+    grid->headers = calloc(grid->nr_columns, sizeof *grid->headers);
     grid->cells = calloc(grid->nr_rows * grid->nr_columns + 1, sizeof *grid->cells);
     grid->widths = calloc(grid->nr_columns, sizeof *grid->widths);
-    if (grid->cells == NULL || grid->widths == NULL)
+    if (grid->headers == NULL || grid->cells == NULL || grid->widths == NULL)
         return false;
-    for (size_t c = 0; c < grid->nr_columns; c++)
-        grid->widths[c] = table->is_facts ? 0 : cf_text_width(table->columns[c].name);
-    for (size_t i = 0; i < grid->nr_rows * grid->nr_columns; i++) {
-        size_t column = i % grid->nr_columns;
-        grid->cells[i] = cell_text(printer, table, i / grid->nr_columns, column);
-        if (grid->cells[i] == NULL)
+    for (size_t column = 0; column < grid->nr_columns; column++)
+        if (!fill_column(printer, table, grid, column))
             return false;
-        size_t width = cf_text_width(grid->cells[i]);
-        if (width > grid->widths[column])
-            grid->widths[column] = width;
-    }
     return true;
 }
 
@@ -157,12 +196,13 @@ static char *break_lines(const char *text, size_t width) {
     return broken;
 }
 
-static bool add_columns(struct libscols_table *out, const struct cf_table *table) {
+static bool add_columns(struct libscols_table *out, const struct cf_table *table,
+                        const struct grid *grid) {
     for (size_t c = 0; c < table->nr_columns; c++) {
         const struct cf_column *column = &table->columns[c];
         bool is_text = column->unit == CF_UNIT_TEXT || column->unit == CF_UNIT_BAR;
         int flags = is_text ? SCOLS_FL_WRAP : SCOLS_FL_RIGHT;
-        struct libscols_column *added = scols_table_new_column(out, column->name, 0, flags);
+        struct libscols_column *added = scols_table_new_column(out, grid->headers[c], 0, flags);
         if (added == NULL)
             return false;
         if (is_text && (scols_column_set_wrapfunc(added, scols_wrapnl_chunksize,
@@ -192,7 +232,7 @@ static bool add_rows(struct libscols_table *out, const struct grid *grid) {
 /* The table as libsmartcols lays it out, `width` columns wide at most; the caller frees. */
 static char *lay_out(const struct cf_table *table, const struct grid *grid, size_t width) {
     CF_CLEANUP(cleanup_table) struct libscols_table *out = scols_new_table();
-    if (out == NULL || !add_columns(out, table) || !add_rows(out, grid))
+    if (out == NULL || !add_columns(out, table, grid) || !add_rows(out, grid))
         return NULL;
     char *text = NULL;
     if (scols_table_set_termforce(out, SCOLS_TERMFORCE_ALWAYS) != 0 ||
@@ -273,8 +313,12 @@ static int print_section(const struct printer *printer, const struct cf_section 
     (void)fputc('\n', printer->sink);
     if (section->title != NULL)
         status = print_wrapped(printer, CF_TONE_LEAD, cf_escape_text(section->title), "", "", err);
-    for (size_t i = 0; i < section->blocks.len && status == CF_OK; i++)
-        status = print_block(printer, &section->blocks.items[i], err);
+    for (size_t i = 0; i < section->blocks.len && status == CF_OK; i++) {
+        const struct cf_block *block = &section->blocks.items[i];
+        if (i > 0 && block->kind == CF_BLOCK_TABLE && block->table->title != NULL)
+            (void)fputc('\n', printer->sink);
+        status = print_block(printer, block, err);
+    }
     return status;
 }
 

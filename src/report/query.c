@@ -26,12 +26,34 @@ static void add_cell(struct cf_table *table, const struct cf_stmt *stmt, int col
     }
 }
 
+static bool has_bar(const struct cf_query *query) {
+    return query->columns[query->nr_columns - 1].unit == CF_UNIT_BAR;
+}
+
+/* Columns that the query itself returns. */
+static int nr_selected(const struct cf_query *query) {
+    return (int)query->nr_columns - (has_bar(query) ? 1 : 0);
+}
+
 static int check_columns(const struct cf_query *query, const struct cf_stmt *stmt,
                          struct cf_err *err) {
-    if ((size_t)cf_stmt_nr_columns(stmt) == query->nr_columns)
+    if (cf_stmt_nr_columns(stmt) == nr_selected(query))
         return CF_OK;
-    return cf_err_set(err, CF_EINTERNAL, "a section has %zu columns, its query %d: %s",
-                      query->nr_columns, cf_stmt_nr_columns(stmt), query->sql);
+    return cf_err_set(err, CF_EINTERNAL, "a section has %d columns, its query %d: %s",
+                      nr_selected(query), cf_stmt_nr_columns(stmt), query->sql);
+}
+
+static void add_row(struct cf_report *report, struct cf_table *table, const struct cf_query *query,
+                    const struct cf_stmt *stmt) {
+    for (int c = 0; c < nr_selected(query); c++)
+        add_cell(table, stmt, c, cf_report_residency_mark(report));
+    if (!has_bar(query))
+        return;
+    if (query->bar_whole > 0)
+        cf_table_real(table, cf_stmt_double(stmt, query->bar_of) / (double)query->bar_whole,
+                      CF_MARK_EXACT);
+    else
+        cf_table_empty(table);
 }
 
 /* Adds the rows of `sql` to a table that is made with the first of them. */
@@ -52,8 +74,7 @@ static int add_rows(struct cf_report *report, struct cf_section *section,
                 cf_section_table(section, query->title, sql, query->columns, query->nr_columns);
         if (*table == NULL)
             return cf_doc_status(report->doc, err);
-        for (size_t c = 0; c < query->nr_columns; c++)
-            add_cell(*table, stmt, (int)c, cf_report_residency_mark(report));
+        add_row(report, *table, query, stmt);
     }
     return status;
 }

@@ -55,13 +55,16 @@ enum cf_mark cf_report_residency_mark(const struct cf_report *report);
 /* Bytes as this report shows them. */
 const char *cf_report_bytes(const struct cf_report *report, char out[CF_FORMAT_MAX], int64_t bytes);
 
-/* A table that is what a query returns: its columns are those of `sql`, one to one. */
+/* A table that is what a query returns: its columns are those of `sql`, one to one. A last column
+ * that is a bar is not in the query: it draws column `bar_of` as a share of `bar_whole`. */
 struct cf_query {
     const char *title; /* or NULL */
     const char *sql;   /* without LIMIT and without a semicolon */
     const struct cf_column *columns;
     size_t nr_columns;
     unsigned rows; /* shown where the user does not say how many */
+    int bar_of;
+    int64_t bar_whole;
 };
 
 /* Adds the table; `*nr_rows` (may be NULL) is how many rows the query has in all. A query without

@@ -1,5 +1,6 @@
 /* The arenas, those that hold the most freed memory first. */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "report/section.h"
 
@@ -16,8 +17,9 @@ static const struct cf_column arena_columns[] = {
 };
 
 static const struct cf_query arena_query = {
-    .sql = "SELECT iif(is_main, arena_id || ' main', arena_id), coalesce(threads, "
-           "attached_threads), heaps, mapped_bytes, resident_bytes, live_bytes, hole_bytes, "
+    .sql = "SELECT iif(is_main, arena_id || ' main', arena_id) AS arena, coalesce(threads, "
+           "attached_threads) AS threads, heaps, mapped_bytes, resident_bytes, live_bytes, "
+           "hole_bytes, "
            "top_bytes, largest_hole_bytes FROM v_arena ORDER BY hole_bytes + top_bytes DESC, "
            "arena_id",
     .columns = arena_columns,
@@ -35,13 +37,16 @@ static int add_summary(struct cf_report *report, struct cf_section *section, str
     if (status != CF_OK)
         return status;
     const struct cf_totals *totals = &report->totals;
+    int64_t threads = cf_report_meta_i64(report, "threads");
+    char none[64] = "each serves a thread";
+    if (idle > 0)
+        (void)snprintf(none, sizeof none, "%" PRId64 " arena%s no thread", idle,
+                       idle == 1 ? " serves" : "s serve");
     cf_section_text(section, CF_TONE_PLAIN,
-                    "%" PRId64 " arena%s in %" PRId64 " heap%s for %s thread%s; %" PRId64
-                    " arena%s no thread. Freed: in bins, tcaches and fastbins.",
+                    "%" PRId64 " arena%s in %" PRId64 " heap%s for %" PRId64
+                    " thread%s; %s. Freed: in bins, tcaches, fastbins.",
                     totals->arenas, cf_format_plural(totals->arenas), totals->heaps,
-                    cf_format_plural(totals->heaps), cf_report_meta(report, "threads"),
-                    cf_report_meta_i64(report, "threads") == 1 ? "" : "s", idle,
-                    idle == 1 ? " serves" : "s serve");
+                    cf_format_plural(totals->heaps), threads, cf_format_plural(threads), none);
     return CF_OK;
 }
 

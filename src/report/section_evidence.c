@@ -82,8 +82,8 @@ static void add_residency(struct cf_report *report, struct cf_table *table) {
                       "memory (with swap or paging out, fewer than mapped)");
     else
         cf_table_fact(table, "in memory",
-                      "at least: this file was copied or written without holes, so pages full of "
-                      "zeros are taken for pages that were not in memory");
+                      "at least: nothing proves that holes in this file are the kernel's, so pages "
+                      "full of zeros are taken for pages that were not in memory");
 }
 
 static void add_checks(struct cf_report *report, struct cf_table *table) {

@@ -22,6 +22,6 @@ int cf_report_footer(struct cf_report *report, struct cf_err *err) {
         return CF_OK;
     }
     cf_section_code(section, "sqlite3 %s", word);
-    cf_section_code(section, "corefrag schema");
+    cf_section_code(section, "corefrag schema   # views, columns, example queries");
     return CF_OK;
 }

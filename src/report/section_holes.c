@@ -12,11 +12,11 @@ static const struct cf_column hole_columns[] = {
 };
 
 static const struct cf_query hole_query = {
-    .title = "The largest. No chunk above: the arena's top, an end marker or the heap's end is "
-             "there.",
+    .title = "The largest (where no live chunk is above, the top, an end marker or the heap's end "
+             "is):",
     .sql = "SELECT address_hex, arena_id, size_bytes, resident_bytes, chunks, "
-           "coalesce(below_address_hex, '-'), coalesce(above_address_hex, '-') FROM v_hole "
-           "ORDER BY size_bytes DESC, address",
+           "coalesce(below_address_hex, '-') AS below, coalesce(above_address_hex, '-') AS above "
+           "FROM v_hole ORDER BY size_bytes DESC, address",
     .columns = hole_columns,
     .nr_columns = sizeof hole_columns / sizeof hole_columns[0],
     .rows = 8,
@@ -30,15 +30,20 @@ static const struct cf_column histogram_columns[] = {
     {"share of bytes", "fraction", CF_UNIT_BAR, false},
 };
 
-static const struct cf_query histogram_query = {
-    .title = "By size, up to the next power of two:",
-    .sql = "SELECT from_bytes, sum(holes), sum(bytes), sum(resident_bytes), 1.0 * sum(bytes) / "
-           "(SELECT sum(bytes) FROM v_hole_histogram) FROM v_hole_histogram GROUP BY from_bytes "
-           "ORDER BY from_bytes DESC",
-    .columns = histogram_columns,
-    .nr_columns = sizeof histogram_columns / sizeof histogram_columns[0],
-    .rows = 24,
-};
+static int add_histogram(struct cf_report *report, struct cf_section *section, struct cf_err *err) {
+    const struct cf_query query = {
+        .title = "By size, up to the next power of two:",
+        .sql = "SELECT from_bytes, sum(holes) AS holes, sum(bytes) AS bytes, sum(resident_bytes) "
+               "AS resident_bytes FROM v_hole_histogram GROUP BY from_bytes ORDER BY from_bytes "
+               "DESC",
+        .columns = histogram_columns,
+        .nr_columns = sizeof histogram_columns / sizeof histogram_columns[0],
+        .rows = 24,
+        .bar_of = 2,
+        .bar_whole = report->totals.hole_bytes,
+    };
+    return cf_report_table(report, section, &query, NULL, err);
+}
 
 int cf_report_holes(struct cf_report *report, struct cf_err *err) {
     if (report->totals.arenas == 0)
@@ -48,6 +53,6 @@ int cf_report_holes(struct cf_report *report, struct cf_err *err) {
         cf_section_text(section, CF_TONE_PLAIN, "None: nothing is free below the tops.");
         return CF_OK;
     }
-    int status = cf_report_table(report, section, &histogram_query, NULL, err);
+    int status = add_histogram(report, section, err);
     return status == CF_OK ? cf_report_table(report, section, &hole_query, NULL, err) : status;
 }
