@@ -1,8 +1,11 @@
 /*
- * cf_check(): one screen about a core, without a database. It reads and walks everything that an
- * analysis would, so that its outcome is the same, but measures and stores nothing.
+ * cf_check(): one screen about a core. It reads what an analysis reads, up to the walk of heaps,
+ * and writes no database.
  */
+#include <elf.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -11,113 +14,225 @@
 #include "report/emit.h"
 #include "report/format.h"
 
-static void free_doc(struct cf_doc **doc) {
-    cf_doc_free(*doc);
+enum { FLAWS_SHOWN = 4 };
+
+static const char *plural(size_t count) {
+    return cf_format_plural((int64_t)count);
 }
 
-static void add_core(struct cf_table *facts, const struct cf_reading *reading) {
+static const char *or_unknown(const char *text) {
+    return *text == '\0' ? "unknown" : text;
+}
+
+static void add_flaw(struct cf_table *table, const struct cf_core_flaw *flaw) {
+    cf_table_fact(table, "flaw", "%s at offset %" PRIu64 ": %s", flaw->code, flaw->offset,
+                  flaw->detail);
+}
+
+static void add_file(const struct cf_reading *reading, struct cf_table *table) {
     const struct cf_core *core = reading->core;
-    char bytes[CF_FORMAT_MAX], missing[CF_FORMAT_MAX];
-    cf_table_fact(facts, "core", "%s, %s, written by %s, %s", cf_core_name(core),
-                  cf_core_machine_name(core), cf_core_producer_name(core),
+    char bytes[CF_FORMAT_MAX];
+    cf_table_fact(table, "core", "%s (%s)", cf_core_name(core),
                   cf_format_bytes(bytes, cf_core_file_bytes(core), false));
+    cf_table_fact(table, "written by", "%s%s",
+                  cf_core_producer(core) == CF_PRODUCER_KERNEL ? "the " : "",
+                  cf_core_producer_name(core));
     if (cf_core_complete(core))
-        cf_table_fact(facts, "complete", "yes");
+        cf_table_fact(table, "complete", "yes: all that its headers promise is in the file");
     else
-        cf_table_fact(facts, "complete", "no: %s that its headers promise are missing",
-                      cf_format_bytes(missing, cf_core_missing_bytes(core), false));
+        cf_table_fact(table, "complete", "NO: %s that its headers promise are missing",
+                      cf_core_missing_bytes(core) == 0
+                          ? "headers or notes are damaged, and what"
+                          : cf_format_bytes(bytes, cf_core_missing_bytes(core), false));
+    for (size_t i = 0; i < cf_core_nr_flaws(core) && i < FLAWS_SHOWN; i++)
+        add_flaw(table, cf_core_flaw(core, i));
+    for (size_t i = 0; i < cf_mem_nr_flaws(reading->mem) && i < FLAWS_SHOWN; i++)
+        add_flaw(table, cf_mem_flaw(reading->mem, i));
 }
 
-static void add_process(struct cf_table *facts, const struct cf_reading *reading) {
+static void add_process(const struct cf_reading *reading, struct cf_table *table) {
     const struct cf_core *core = reading->core;
     const struct cf_module *exe = cf_modules_find_exe(reading->modules);
-    char count[CF_FORMAT_MAX];
-    cf_table_fact(facts, "process", "%s, pid %u, signal %d, threads: %s", cf_core_command(core),
-                  cf_core_pid(core), cf_core_signal(core),
-                  cf_format_count(count, (int64_t)cf_core_nr_threads(core)));
-    cf_table_fact(facts, "program", "%s", exe != NULL ? exe->path : "not known");
-    cf_table_fact(facts, "residency", "%s",
-                  !cf_mem_residency_exact(reading->mem)
-                      ? "not exact: zero pages are taken for absent, figures are \"at least\""
-                      : "exact, from what the core leaves out");
+    cf_table_fact(table, "process", "%s, pid %" PRIu32 ", %zu thread%s",
+                  exe != NULL ? exe->path : or_unknown(cf_core_command(core)), cf_core_pid(core),
+                  cf_core_nr_threads(core), plural(cf_core_nr_threads(core)));
+    cf_table_fact(table, "command line", "%s", or_unknown(cf_core_arguments(core)));
+    const char *name = cf_core_signal(core) > 0 ? sigabbrev_np(cf_core_signal(core)) : NULL;
+    if (cf_core_signal(core) == 0 || cf_core_producer(core) == CF_PRODUCER_GCORE)
+        cf_table_fact(table, "signal", "none: a snapshot of a running process");
+    else
+        cf_table_fact(table, "signal", "%s%s (%" PRId32 ")", name == NULL ? "" : "SIG",
+                      name == NULL ? "number" : name, cf_core_signal(core));
+    cf_table_fact(table, "machine", "%s, pages of %" PRIu64 " bytes, %zu segments, %zu modules%s",
+                  cf_core_machine_name(core), cf_mem_page_bytes(reading->mem),
+                  cf_core_nr_segments(core), cf_modules_nr(reading->modules),
+                  cf_core_has_files(core) ? "" : " (the core does not list its mapped files)");
 }
 
-static uint64_t mapped_bytes(const struct cf_chunkmap *map) {
+static void add_residency(const struct cf_reading *reading, struct cf_table *table) {
+    static const char *const texts[] = {
+        [CF_RESIDENCY_NONE] = "unknown: nothing in this core says which pages were in memory",
+        [CF_RESIDENCY_HOLES] = "exact: the kernel left holes for pages that were not in memory",
+        [CF_RESIDENCY_GAPS] = "exact: pages that were not in memory are left out",
+        [CF_RESIDENCY_ZERO_PAGES] =
+            "at least: pages full of zeros are taken for pages that were not in memory",
+    };
+    const char *text = texts[cf_mem_residency_source(reading->mem)];
+    bool is_doubtful = cf_mem_residency_source(reading->mem) == CF_RESIDENCY_HOLES &&
+                       !cf_mem_residency_exact(reading->mem);
+    cf_table_fact(table, "in memory", "%s",
+                  is_doubtful ? "at least: the file has holes, but a copying tool may have made "
+                                "some of them"
+                              : text);
+}
+
+static uint64_t heap_bytes(const struct cf_chunkmap *map) {
     uint64_t bytes = 0;
     for (size_t i = 0; i < cf_chunkmap_nr_heaps(map); i++)
         bytes += cf_chunkmap_heap(map, i)->end - cf_chunkmap_heap(map, i)->start;
     return bytes;
 }
 
-static void add_libc(struct cf_table *facts, const struct cf_reading *reading) {
-    const struct cf_module *libc = cf_reading_libc(reading);
-    char release[32] = "not said in the core", build_id[2 * CF_BUILD_ID_MAX + 1];
-    if (libc == NULL) {
-        cf_table_fact(facts, "libc", "not known");
-        return;
-    }
-    (void)cf_module_glibc_release(reading->mem, libc, release, sizeof release);
-    cf_module_build_id_text(libc, build_id);
-    cf_table_fact(facts, "libc", "%s, release %s, build id %s", libc->path, release,
-                  build_id[0] != '\0' ? build_id : "not in the core");
+/* How libc is known: where the modules or the core's texts name it. */
+static void add_libc(const struct cf_reading *reading, struct cf_table *table) {
+    const struct cf_module *module = cf_reading_libc(reading);
+    char release[16] = "";
+    char build_id[2 * CF_BUILD_ID_MAX + 1] = "";
+    bool has_release = cf_module_glibc_release(reading->mem, module, release, sizeof release);
+    if (module != NULL)
+        cf_module_build_id_text(module, build_id);
+    cf_table_fact(table, "libc", "%s%s%s", module == NULL ? "unknown" : module->path,
+                  has_release ? ", glibc " : "", release);
+    if (*build_id != '\0')
+        cf_table_fact(table, "libc build id", "%s", build_id);
 }
 
-static void add_heap(struct cf_table *facts, const struct cf_reading *reading) {
+static void add_malloc(const struct cf_reading *reading, struct cf_table *table) {
     const struct cf_chunkmap *map = cf_ptmalloc_map(reading->pt);
     char bytes[CF_FORMAT_MAX], count[CF_FORMAT_MAX];
     if (!cf_reading_has_heap(reading)) {
-        cf_table_fact(facts, "malloc", "no heap of glibc's malloc is in it");
+        cf_table_fact(table, "glibc malloc", "no heap found");
         return;
     }
-    cf_table_fact(facts, "malloc", "%s", cf_malloc_layout_text(reading->found));
-    cf_table_fact(facts, "arenas", "%zu with %zu heaps of %s, and %s mmapped chunks",
-                  cf_ptmalloc_nr_arenas(reading->pt), cf_chunkmap_nr_heaps(map),
-                  cf_format_bytes(bytes, mapped_bytes(map), false),
-                  cf_format_count(count, (int64_t)cf_chunkmap_nr_mmapped(map)));
+    cf_table_fact(table, "glibc malloc", "found by pattern; its structures fit %s",
+                  cf_malloc_layout_text(reading->found));
+    size_t arenas = cf_ptmalloc_nr_arenas(reading->pt);
+    size_t heaps = cf_chunkmap_nr_heaps(map);
+    size_t caches = cf_ptmalloc_nr_tcaches(reading->pt);
+    size_t mmapped = cf_chunkmap_nr_mmapped(map);
+    cf_table_fact(table, "heap",
+                  "%zu arena%s, %zu heap%s (%s), %zu thread cache%s, %zu mmapped chunk%s", arenas,
+                  plural(arenas), heaps, plural(heaps),
+                  cf_format_bytes(bytes, heap_bytes(map), false), caches, plural(caches), mmapped,
+                  plural(mmapped));
+    uint64_t anomalies = cf_ptmalloc_nr_anomalies_seen(reading->pt);
+    if (anomalies == 0)
+        cf_table_fact(table, "checks", "sizes, flags, bins and caches agree with each other");
+    else
+        cf_table_fact(table, "checks", "%s that do not add up; the first: %s",
+                      cf_format_count(count, (int64_t)anomalies),
+                      cf_ptmalloc_anomaly(reading->pt, 0)->detail);
 }
 
-static const char *verdict(enum cf_outcome outcome) {
-    switch (outcome) {
-    case CF_OUTCOME_CORRUPT:
-        return "the heap contradicts itself where the core is complete: corruption";
-    case CF_OUTCOME_INCOMPLETE:
-        return "the core is incomplete: figures are of what is left";
-    case CF_OUTCOME_NO_HEAP:
-        return "nothing to analyze for malloc: another allocator, or none";
-    default:
-        return "good for an analysis";
+/* Libraries that bring a malloc of their own, by the name of their file. */
+static void add_other_allocators(const struct cf_reading *reading, struct cf_table *table) {
+    static const char *const names[] = {"jemalloc", "tcmalloc", "mimalloc"};
+    for (size_t i = 0; i < cf_modules_nr(reading->modules); i++) {
+        const char *path = cf_modules_get(reading->modules, i)->path;
+        for (size_t j = 0; j < sizeof names / sizeof names[0]; j++)
+            if (strstr(path, names[j]) != NULL)
+                cf_table_fact(table, "allocator", "%s is loaded: %s", names[j], path);
     }
 }
 
-static void add_anomalies(struct cf_table *facts, const struct cf_reading *reading) {
-    size_t flaws = cf_core_nr_flaws(reading->core) + cf_mem_nr_flaws(reading->mem);
-    uint64_t seen = cf_ptmalloc_nr_anomalies_seen(reading->pt);
-    if (flaws == 0 && seen == 0)
-        cf_table_fact(facts, "anomalies", "none");
-    else
-        cf_table_fact(facts, "anomalies", "%zu in the file, %llu in the heap", flaws,
-                      (unsigned long long)seen);
+static void add_verdict(const struct cf_reading *reading, struct cf_section *section,
+                        enum cf_outcome outcome) {
+    const char *text = "";
+    bool has_heap = cf_reading_has_heap(reading);
+    switch (outcome) {
+    case CF_OUTCOME_WHOLE:
+        text = "READY: the core is whole, and glibc's malloc is in it.";
+        break;
+    case CF_OUTCOME_INCOMPLETE:
+        text = has_heap ? "INCOMPLETE: glibc's malloc is in this core; figures will be for the "
+                          "part that is there."
+                        : "INCOMPLETE: no heap of glibc's malloc is in the part that is there.";
+        break;
+    case CF_OUTCOME_NO_HEAP:
+        text = "NO HEAP: no heap of glibc's malloc is in this core.";
+        break;
+    case CF_OUTCOME_CORRUPT:
+        text = "INCONSISTENT: the heap contradicts itself where the core is whole.";
+        break;
+    }
+    cf_section_text(section, CF_TONE_LEAD, "%s", text);
 }
 
-static int emit(const struct cf_reading *reading, enum cf_outcome outcome, FILE *sink,
-                struct cf_err *err) {
+/* Writable private memory that the producer left out, as the filter of /proc/PID/coredump_filter
+ * makes it: bytes. Untouched mappings are left out too, so this is a hint only. */
+static uint64_t undumped_bytes(const struct cf_mem *mem) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < cf_mem_nr_regions(mem); i++) {
+        const struct cf_region *region = cf_mem_region(mem, i);
+        if ((region->flags & PF_W) != 0 && region->kind != CF_REGION_FILE &&
+            region->data_bytes == 0)
+            bytes += region->end - region->start;
+    }
+    return bytes;
+}
+
+/* What would say more than this core does. */
+static void add_hints(const struct cf_reading *reading, struct cf_table *table) {
+    char bytes[CF_FORMAT_MAX];
+    if (!cf_core_complete(reading->core))
+        cf_table_fact(
+            table, "hint",
+            "a whole core says more: see ulimit -c, the disk's free space, and the limits "
+            "of whatever stores cores (systemd-coredump: ProcessSizeMax, "
+            "ExternalSizeMax)");
+    else if (!cf_reading_has_heap(reading) && undumped_bytes(reading->mem) > 0)
+        cf_table_fact(table, "hint",
+                      "%s of writable memory are not in the core. If the process ran with a small "
+                      "/proc/PID/coredump_filter: bit 0x1 stands for the heap, 0x33 is the "
+                      "kernel's default",
+                      cf_format_bytes(bytes, undumped_bytes(reading->mem), false));
+    if (!cf_mem_residency_exact(reading->mem))
+        cf_table_fact(table, "hint",
+                      "which pages were in memory is known exactly only from the file that the "
+                      "kernel itself wrote, with its holes (tar -S and rsync -S keep them)");
+    if (!cf_core_has_files(reading->core))
+        cf_table_fact(table, "hint",
+                      "the core does not list all mapped files: what is not listed has no name");
+}
+
+static void describe(const struct cf_reading *reading, struct cf_doc *doc,
+                     enum cf_outcome outcome) {
+    cf_doc_title(doc, "corefrag %s  check of %s", cf_version(), cf_core_name(reading->core));
+    struct cf_section *section = cf_doc_section(doc, "check", NULL);
+    add_verdict(reading, section, outcome);
+    struct cf_table *table = cf_section_facts(section);
+    add_file(reading, table);
+    add_process(reading, table);
+    add_residency(reading, table);
+    add_libc(reading, table);
+    add_malloc(reading, table);
+    add_other_allocators(reading, table);
+    add_hints(reading, table);
+}
+
+static int print(const struct cf_reading *reading, enum cf_outcome outcome, FILE *sink,
+                 struct cf_err *err) {
     static const struct cf_report_options options;
-    CF_CLEANUP(free_doc) struct cf_doc *doc = cf_doc_new();
+    struct cf_doc *doc = cf_doc_new();
     if (doc == NULL)
-        return cf_err_nomem(err, sizeof *doc, "the report");
-    cf_doc_title(doc, "corefrag %s  check", cf_version());
-    struct cf_table *facts = cf_section_facts(cf_doc_section(doc, "check", NULL));
-    add_core(facts, reading);
-    add_process(facts, reading);
-    add_libc(facts, reading);
-    add_heap(facts, reading);
-    add_anomalies(facts, reading);
-    cf_table_fact(facts, "verdict", "%s", verdict(outcome));
+        return cf_err_nomem(err, sizeof *doc, "the check's text");
+    describe(reading, doc, outcome);
     int status = cf_doc_status(doc, err);
     if (status == CF_OK)
         status = cf_emit_text(doc, &options, sink, err);
+    cf_doc_free(doc);
     if (status == CF_OK && (fflush(sink) != 0 || ferror(sink)))
-        status = cf_err_errno(err, CF_EOUTPUT, errno, "the report cannot be written");
+        status = cf_err_errno(err, CF_EOUTPUT, errno, "the check's text cannot be written");
     return status;
 }
 
@@ -130,7 +245,7 @@ int cf_check(const struct cf_context *ctx, const char *core_path, const struct c
     if (status != CF_OK)
         return status;
     enum cf_outcome outcome = cf_reading_outcome(&reading);
-    status = emit(&reading, outcome, sink, err);
+    status = print(&reading, outcome, sink, err);
     if (status == CF_OK)
         *out = outcome;
     return status;
