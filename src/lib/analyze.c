@@ -3,6 +3,7 @@
  * in the core is a row; what goes wrong with files or memory ends the run and leaves nothing
  * behind.
  */
+#include "analysis/reach.h"
 #include "analysis/sweep.h"
 #include "base/cleanup.h"
 #include "base/context.h"
@@ -20,10 +21,12 @@ struct run {
     struct cf_reading reading;
     struct cf_sizes *sizes;
     struct cf_holes *holes;
+    struct cf_reach *reach; /* NULL: not examined */
 };
 
 /* In the opposite order: each borrows from those above it. */
 static void run_fini(struct run *run) {
+    cf_reach_free(run->reach);
     cf_holes_free(run->holes);
     cf_sizes_free(run->sizes);
     cf_reading_fini(&run->reading);
@@ -32,8 +35,11 @@ static void run_fini(struct run *run) {
 
 static int analyze_heap(struct run *run, struct cf_err *err) {
     const struct cf_ptmalloc *pt = run->reading.pt;
-    return cf_sweep(run->ctx, run->reading.mem, cf_ptmalloc_map(pt), cf_ptmalloc_nr_arenas(pt),
-                    &run->sizes, &run->holes, err);
+    int status = cf_sweep(run->ctx, run->reading.mem, cf_ptmalloc_map(pt),
+                          cf_ptmalloc_nr_arenas(pt), &run->sizes, &run->holes, err);
+    if (status == CF_OK && !run->options->no_reach && cf_reading_has_heap(&run->reading))
+        status = cf_reach_run(run->ctx, pt, &run->reach, err);
+    return status;
 }
 
 static const char *chunks_name(enum cf_chunks chunks) {
@@ -47,7 +53,7 @@ static int store_meta(struct run *run, enum cf_outcome outcome, struct cf_err *e
         .libc = cf_reading_libc(&run->reading),
         .located_by = "pattern",
         .chunks = chunks_name(run->options->chunks),
-        .reachability = false,
+        .reachability = run->reach != NULL,
         .outcome = outcome,
     };
     return cf_rows_meta(cf_store_db(run->store), run->reading.pt, run->reading.modules, &meta, err);
@@ -64,6 +70,8 @@ static int store_tables(struct run *run, enum cf_outcome outcome, struct cf_err 
         status = cf_rows_malloc(db, pt, run->sizes, run->holes, run->options->chunks, err);
     if (status == CF_OK)
         status = cf_rows_holes(db, run->sizes, run->holes, cf_ptmalloc_nr_arenas(pt), err);
+    if (status == CF_OK && run->reach != NULL)
+        status = cf_rows_reach(db, pt, run->reach, err);
     if (status == CF_OK)
         status = cf_rows_anomaly(db, pt, err);
     return status;
@@ -73,7 +81,8 @@ static int store_chunks(struct run *run, struct cf_err *err) {
     struct cf_db *db = cf_store_db(run->store);
     struct cf_chunk_source source;
     uint64_t total = cf_sizes_nr_chunks(run->sizes);
-    cf_chunk_source_init(&source, cf_ptmalloc_map(run->reading.pt), run->options->chunks, NULL);
+    cf_chunk_source_init(&source, cf_ptmalloc_map(run->reading.pt), run->options->chunks,
+                         run->reach != NULL ? cf_mark_plane(run->reach->mark) : NULL);
     int status = cf_chunk_vtab_load(run->ctx, db, &source, total, err);
     if (status == CF_OK)
         status = cf_rows_statistics(db, source.rows, err);

@@ -7,6 +7,7 @@
 #define CF_STORE_ROWS_H
 
 #include "analysis/holes.h"
+#include "analysis/reach.h"
 #include "analysis/sizes.h"
 #include "corefrag.h"
 #include "ptmalloc/heap.h"
@@ -24,6 +25,10 @@ int cf_rows_malloc(struct cf_db *db, const struct cf_ptmalloc *pt, const struct 
 /* rows_holes.c: size_class, hole, hole_histogram. */
 int cf_rows_holes(struct cf_db *db, const struct cf_sizes *sizes, const struct cf_holes *holes,
                   size_t nr_arenas, struct cf_err *err);
+
+/* rows_reach.c: leak, leak_arena, root, and `reachable` of mmapped_chunk; after rows_malloc. */
+int cf_rows_reach(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf_reach *reach,
+                  struct cf_err *err);
 
 /* rows_anomaly.c: anomaly, of the core, its address space and the heap. */
 int cf_rows_anomaly(struct cf_db *db, const struct cf_ptmalloc *pt, struct cf_err *err);

@@ -1,0 +1,51 @@
+-- What can be reached, from where, and what cannot.
+
+CREATE TABLE leak (
+    size_bytes INTEGER NOT NULL,
+    type TEXT,
+    chunks INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    root_chunks INTEGER NOT NULL
+);
+
+CREATE VIEW v_leak AS SELECT size_bytes, type, chunks, bytes, root_chunks FROM leak;
+
+INSERT INTO doc (object, "column", unit, text) VALUES
+('v_leak', '', '', 'Live chunks that nothing reaches, one row for each size and type: no root and no reached live chunk has a word that points at them. Reachability is conservative, so these are leaks unless the program hides its pointers, or roots are missing (v_root).'),
+('v_leak', 'size_bytes', 'bytes', 'Size of one chunk, header included.'),
+('v_leak', 'type', 'text', 'What it is, where that is known.'),
+('v_leak', 'chunks', 'chunks', 'How many there are.'),
+('v_leak', 'bytes', 'bytes', 'All of them together.'),
+('v_leak', 'root_chunks', 'chunks', 'Those that no other leaked chunk points to: what was lost first, the rest hangs on it. A ring has none.');
+
+CREATE TABLE leak_arena (
+    arena_id INTEGER,
+    chunks INTEGER NOT NULL,
+    bytes INTEGER NOT NULL
+);
+
+CREATE VIEW v_leak_arena AS SELECT arena_id, chunks, bytes FROM leak_arena;
+
+INSERT INTO doc (object, "column", unit, text) VALUES
+('v_leak_arena', '', '', 'The chunks of v_leak by arena; the sums are the same.'),
+('v_leak_arena', 'arena_id', 'id', 'Arena; NULL for mmapped chunks.'),
+('v_leak_arena', 'chunks', 'chunks', 'Live chunks of this arena that nothing reaches.'),
+('v_leak_arena', 'bytes', 'bytes', 'All of them together.');
+
+CREATE TABLE root (
+    kind TEXT PRIMARY KEY,
+    ranges INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    missing_places INTEGER NOT NULL,
+    missing_bytes INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE VIEW v_root AS SELECT kind, ranges, bytes, missing_places, missing_bytes FROM root;
+
+INSERT INTO doc (object, "column", unit, text) VALUES
+('v_root', '', '', 'Where reachability began, by kind, and what should have counted and is not in the core; empty where it was not examined. Where something is missing, chunks that only it holds look like leaks.'),
+('v_root', 'kind', 'text', 'register, stack (from the stack pointer up), tls, global (data of modules), mapping (other anonymous or shared memory).'),
+('v_root', 'ranges', 'count', 'Ranges of memory that were read; for register: threads.'),
+('v_root', 'bytes', 'bytes', 'Size of all of them.'),
+('v_root', 'missing_places', 'count', 'Ranges or threads whose memory cannot be read.'),
+('v_root', 'missing_bytes', 'bytes', 'What is missing, as far as its size is known.');

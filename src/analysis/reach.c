@@ -1,0 +1,57 @@
+#include "analysis/reach.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+
+static void cleanup_reach(struct cf_reach **reach) {
+    cf_reach_free(*reach);
+}
+
+static int mark(const struct cf_context *ctx, const struct cf_ptmalloc *pt,
+                struct cf_reach *reach, struct cf_err *err) {
+    size_t nr = cf_ptmalloc_nr_tcaches(pt);
+    CF_CLEANUP_FREE uint64_t *silent = calloc(nr + 1, sizeof *silent);
+    if (silent == NULL)
+        return cf_err_nomem(err, (nr + 1) * sizeof *silent, "the list of tcaches");
+    for (size_t i = 0; i < nr; i++)
+        silent[i] = cf_ptmalloc_tcache(pt, i)->addr;
+    struct cf_mark_input input = {
+        .mem = cf_malloc_mem(cf_ptmalloc_malloc(pt)),
+        .map = cf_ptmalloc_map(pt),
+        .roots = reach->roots.rows.items,
+        .nr_roots = reach->roots.rows.len,
+        .silent = silent,
+        .nr_silent = nr,
+    };
+    return cf_mark_run(ctx, &input, &reach->mark, err);
+}
+
+int cf_reach_run(const struct cf_context *ctx, const struct cf_ptmalloc *pt,
+                 struct cf_reach **out, struct cf_err *err) {
+    CF_CLEANUP(cleanup_reach) struct cf_reach *reach = calloc(1, sizeof *reach);
+    if (reach == NULL)
+        return cf_err_nomem(err, sizeof *reach, "reachability");
+    const struct cf_mem *mem = cf_malloc_mem(cf_ptmalloc_malloc(pt));
+    int status = cf_stacks_find(&reach->stacks, mem, err);
+    if (status == CF_OK)
+        status = cf_roots_find(&reach->roots, mem, pt, &reach->stacks, err);
+    if (status == CF_OK)
+        status = mark(ctx, pt, reach, err);
+    if (status == CF_OK)
+        status = cf_leaks_find(&reach->leaks, reach->mark, mem, err);
+    if (status == CF_OK)
+        *out = cf_take(&reach);
+    return status;
+}
+
+void cf_reach_free(struct cf_reach *reach) {
+    if (reach == NULL)
+        return;
+    cf_leaks_fini(&reach->leaks);
+    cf_mark_free(reach->mark);
+    cf_roots_fini(&reach->roots);
+    cf_stacks_fini(&reach->stacks);
+    free(reach);
+}

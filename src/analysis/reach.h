@@ -1,0 +1,28 @@
+/*
+ * Reachability of one core, all of it: stacks, roots, the mark from them, and the leaks that are
+ * left. What the pipeline makes once, and what types and holders build on. Borrows the walked
+ * heap; immutable when made.
+ */
+#ifndef CF_ANALYSIS_REACH_H
+#define CF_ANALYSIS_REACH_H
+
+#include "analysis/leak.h"
+#include "analysis/mark.h"
+#include "analysis/roots.h"
+#include "analysis/stacks.h"
+#include "corefrag.h"
+#include "ptmalloc/heap.h"
+
+struct cf_reach {
+    struct cf_stacks stacks;
+    struct cf_roots roots;
+    struct cf_mark *mark;
+    struct cf_leaks leaks;
+};
+
+/* Fails only for lack of memory. Caller frees with cf_reach_free(). */
+int cf_reach_run(const struct cf_context *ctx, const struct cf_ptmalloc *pt,
+                 struct cf_reach **out, struct cf_err *err);
+void cf_reach_free(struct cf_reach *reach);
+
+#endif

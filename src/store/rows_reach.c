@@ -1,0 +1,94 @@
+#include "store/insert.h"
+#include "store/rows.h"
+
+static int insert_leaks(struct cf_db *db, const struct cf_leaks *leaks, struct cf_err *err) {
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    int status =
+        cf_insert_begin(&in, db, "leak", "size_bytes, chunks, bytes, root_chunks", err);
+    for (size_t i = 0; status == CF_OK && i < leaks->rows.len; i++) {
+        const struct cf_leak *leak = &leaks->rows.items[i];
+        cf_insert_u64(&in, leak->size_bytes);
+        cf_insert_u64(&in, leak->chunks);
+        cf_insert_u64(&in, leak->bytes);
+        cf_insert_u64(&in, leak->root_chunks);
+        status = cf_insert_row(&in, err);
+    }
+    return status;
+}
+
+static struct cf_leak_sum arena_sum(const struct cf_leaks *leaks, const struct cf_chunkmap *map,
+                                    uint32_t arena_id) {
+    struct cf_leak_sum sum = {0};
+    for (size_t i = 0; i < cf_chunkmap_nr_heaps(map); i++) {
+        if (cf_chunkmap_heap(map, i)->arena_id != arena_id)
+            continue;
+        sum.chunks += leaks->heaps[i].chunks;
+        sum.bytes += leaks->heaps[i].bytes;
+    }
+    return sum;
+}
+
+static int insert_arenas(struct cf_db *db, const struct cf_leaks *leaks,
+                         const struct cf_ptmalloc *pt, struct cf_err *err) {
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    int status = cf_insert_begin(&in, db, "leak_arena", "arena_id, chunks, bytes", err);
+    size_t nr_arenas = cf_ptmalloc_nr_arenas(pt);
+    for (size_t i = 0; status == CF_OK && i <= nr_arenas; i++) {
+        bool mmapped = i == nr_arenas;
+        struct cf_leak_sum sum =
+            mmapped ? leaks->mmapped : arena_sum(leaks, cf_ptmalloc_map(pt), (uint32_t)i);
+        if (sum.chunks == 0)
+            continue;
+        cf_insert_id(&in, mmapped ? UINT32_MAX : (uint32_t)i);
+        cf_insert_u64(&in, sum.chunks);
+        cf_insert_u64(&in, sum.bytes);
+        status = cf_insert_row(&in, err);
+    }
+    return status;
+}
+
+static int insert_roots(struct cf_db *db, const struct cf_roots *roots, struct cf_err *err) {
+    uint64_t ranges[CF_NR_ROOT_KINDS] = {0};
+    for (size_t i = 0; i < roots->rows.len; i++)
+        ranges[roots->rows.items[i].kind]++;
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    int status = cf_insert_begin(&in, db, "root",
+                                 "kind, ranges, bytes, missing_places, missing_bytes", err);
+    for (int kind = 0; status == CF_OK && kind < CF_NR_ROOT_KINDS; kind++) {
+        cf_insert_text(&in, cf_root_kind_name((enum cf_root_kind)kind));
+        cf_insert_u64(&in, ranges[kind]);
+        cf_insert_u64(&in, roots->bytes[kind]);
+        cf_insert_u64(&in, roots->missing[kind].places);
+        cf_insert_u64(&in, roots->missing[kind].bytes);
+        status = cf_insert_row(&in, err);
+    }
+    return status;
+}
+
+/* Heap chunks carry it in their code; the few mmapped chunks stand in their table already. */
+static int update_mmapped(struct cf_db *db, const struct cf_mark *mark,
+                          const struct cf_chunkmap *map, struct cf_err *err) {
+    CF_CLEANUP_STMT struct cf_stmt *stmt = NULL;
+    int status = cf_db_prepare(
+        db, "UPDATE mmapped_chunk SET reachable = ?2 WHERE address = ?1 AND state = 'mmapped'",
+        &stmt, err);
+    for (size_t i = 0; status == CF_OK && i < cf_chunkmap_nr_mmapped(map); i++) {
+        uint64_t addr = cf_chunkmap_mmapped(map, i)->addr;
+        cf_stmt_bind_i64(stmt, 1, (int64_t)addr);
+        cf_stmt_bind_i64(stmt, 2, cf_mark_reached_at(mark, addr));
+        status = cf_stmt_run(stmt, err);
+    }
+    return status;
+}
+
+int cf_rows_reach(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf_reach *reach,
+                  struct cf_err *err) {
+    int status = insert_leaks(db, &reach->leaks, err);
+    if (status == CF_OK)
+        status = insert_arenas(db, &reach->leaks, pt, err);
+    if (status == CF_OK)
+        status = insert_roots(db, &reach->roots, err);
+    if (status == CF_OK)
+        status = update_mmapped(db, reach->mark, cf_ptmalloc_map(pt), err);
+    return status;
+}
