@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { CF_DIGITS_MAX = 32 }; /* 20 digits, 6 separators, a sign */
+#include "base/number.h"
 
 /* `first` and `second` together, cut where they do not fit. */
 static const char *put(char out[CF_FORMAT_MAX], const char *first, const char *second) {
@@ -11,70 +11,20 @@ static const char *put(char out[CF_FORMAT_MAX], const char *first, const char *s
     return out;
 }
 
-/* The digits of `value` in groups of three. */
-static void group_digits(char out[CF_DIGITS_MAX], uint64_t value, bool negative) {
-    char digits[24];
-    int len = snprintf(digits, sizeof digits, "%" PRIu64, value);
-    char *to = out;
-    if (negative)
-        *to++ = '-';
-    for (int i = 0; i < len; i++) {
-        if (i > 0 && (len - i) % 3 == 0)
-            *to++ = ',';
-        *to++ = digits[i];
-    }
-    *to = '\0';
-}
-
-/* Half up in whole numbers: the nearest multiple of 1/scale of `unit`, times `scale`. */
-static uint64_t round_to(uint64_t bytes, unsigned shift, unsigned scale) {
-    uint64_t whole = bytes >> shift;
-    uint64_t rest = bytes & ((UINT64_C(1) << shift) - 1);
-    /* The rest's upper 32 bits are enough for two decimals, and the product cannot wrap. */
-    unsigned drop = shift > 32 ? shift - 32 : 0;
-    uint64_t part = (rest >> drop) * scale;
-    unsigned left = shift - drop;
-    return whole * scale + (part >> left) + ((part >> (left - 1)) & 1);
-}
-
 const char *cf_format_bytes(char out[CF_FORMAT_MAX], uint64_t bytes, bool exact) {
-    static const struct {
-        const char *name;
-        unsigned shift;
-        unsigned scale;
-    } units[] = {{"KiB", 10, 10},  {"MiB", 20, 10},  {"GiB", 30, 100},
-                 {"TiB", 40, 100}, {"PiB", 50, 100}, {"EiB", 60, 100}};
-    enum { NR_UNITS = sizeof units / sizeof units[0] };
-    if (exact || bytes < 1024) {
-        char digits[CF_DIGITS_MAX];
-        group_digits(digits, bytes, false);
-        return put(out, digits, " B");
-    }
-    size_t i = 0;
-    while (i + 1 < NR_UNITS &&
-           round_to(bytes, units[i].shift, units[i].scale) >= 1024 * units[i].scale)
-        i++;
-    uint64_t rounded = round_to(bytes, units[i].shift, units[i].scale);
-    (void)snprintf(out, CF_FORMAT_MAX, "%" PRIu64 ".%0*" PRIu64 " %s", rounded / units[i].scale,
-                   units[i].scale == 10 ? 1 : 2, rounded % units[i].scale, units[i].name);
+    char digits[CF_NUMBER_MAX];
+    if (!exact)
+        return cf_number_bytes(out, bytes);
+    (void)snprintf(out, CF_FORMAT_MAX, "%s B", cf_number_count(digits, (int64_t)bytes));
     return out;
 }
 
 const char *cf_format_count(char out[CF_FORMAT_MAX], int64_t count) {
-    uint64_t magnitude = count < 0 ? 0 - (uint64_t)count : (uint64_t)count;
-    group_digits(out, magnitude, count < 0);
-    return out;
+    return cf_number_count(out, count);
 }
 
 const char *cf_format_percent(char out[CF_FORMAT_MAX], double percent) {
-    if (percent > 0 && percent < 0.05)
-        return put(out, "< 0.1 %", "");
-    if (percent < 100 && percent >= 99.95)
-        return put(out, "> 99.9 %", "");
-    if (!(percent > -1e12 && percent < 1e12))
-        return put(out, "unknown", "");
-    (void)snprintf(out, CF_FORMAT_MAX, "%.1f %%", percent);
-    return out;
+    return cf_number_percent(out, percent);
 }
 
 const char *cf_format_address(char out[CF_FORMAT_MAX], uint64_t address) {

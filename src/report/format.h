@@ -10,9 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/number.h"
 #include "report/doc.h"
 
-enum { CF_FORMAT_MAX = 48 };
+enum { CF_FORMAT_MAX = CF_NUMBER_MAX };
 
 /* "512 B", "4.0 KiB", "112.4 MiB", "3.31 GiB"; exact: "3,554,213,888 B". */
 const char *cf_format_bytes(char out[CF_FORMAT_MAX], uint64_t bytes, bool exact);

@@ -1,0 +1,36 @@
+/*
+ * The judgement: a table of rules over the facts (view v_fact, one row), run after the load
+ * inside the same temporary database. A rule is data: a condition in SQL over v_fact, sentences
+ * with the facts in them, the bytes it is about, how far it can be trusted, and the query behind
+ * the number. Rules with a verdict are tried in the order of the table and the first whose
+ * condition holds gives the verdict's row; every rule whose condition holds gives a finding.
+ */
+#ifndef CF_RULES_RULES_H
+#define CF_RULES_RULES_H
+
+#include <stddef.h>
+
+#include "corefrag.h"
+#include "store/db.h"
+
+struct cf_rule {
+    const char *code;       /* of the finding */
+    const char *verdict;    /* code of v_verdict, or NULL: a finding only */
+    const char *severity;   /* critical, warning, info */
+    const char *when;       /* SQL over v_fact, true when the rule speaks */
+    const char *bytes;      /* SQL over v_fact: what it is about */
+    const char *confidence; /* SQL over v_fact: 'high', 'medium' or 'low' */
+    const char *exactness;  /* SQL over v_fact: 'exact', 'at-least' or 'bound' */
+    const char *title;      /* templates */
+    const char *detail;
+    const char *advice;     /* NULL: nothing to do */
+    const char *sql;        /* the query behind the number, as the reader may run it */
+};
+
+extern const struct cf_rule cf_rules[];
+extern const size_t cf_nr_rules;
+
+/* Fills the tables verdict and finding. CF_EINTERNAL for a rule whose SQL does not run. */
+int cf_rules_judge(struct cf_db *db, struct cf_err *err);
+
+#endif
