@@ -38,6 +38,12 @@ static uint64_t round_to(uint64_t bytes, unsigned shift, unsigned scale) {
     return whole * scale + (part >> left) + ((part >> (left - 1)) & 1);
 }
 
+const char *cf_number_exact_bytes(char out[CF_NUMBER_MAX], uint64_t bytes) {
+    char digits[DIGITS_MAX];
+    group_digits(digits, bytes, false);
+    return put(out, digits, " B");
+}
+
 const char *cf_number_bytes(char out[CF_NUMBER_MAX], uint64_t bytes) {
     static const struct {
         const char *name;
@@ -46,11 +52,8 @@ const char *cf_number_bytes(char out[CF_NUMBER_MAX], uint64_t bytes) {
     } units[] = {{"KiB", 10, 10},  {"MiB", 20, 10},  {"GiB", 30, 100},
                  {"TiB", 40, 100}, {"PiB", 50, 100}, {"EiB", 60, 100}};
     enum { NR_UNITS = sizeof units / sizeof units[0] };
-    if (bytes < 1024) {
-        char digits[DIGITS_MAX];
-        group_digits(digits, bytes, false);
-        return put(out, digits, " B");
-    }
+    if (bytes < 1024)
+        return cf_number_exact_bytes(out, bytes);
     size_t i = 0;
     while (i + 1 < NR_UNITS &&
            round_to(bytes, units[i].shift, units[i].scale) >= 1024 * units[i].scale)

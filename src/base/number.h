@@ -12,6 +12,8 @@ enum { CF_NUMBER_MAX = 48 };
 
 /* "512 B", "4.0 KiB", "112.4 MiB", "3.31 GiB" */
 const char *cf_number_bytes(char out[CF_NUMBER_MAX], uint64_t bytes);
+/* "3,554,213,888 B" */
+const char *cf_number_exact_bytes(char out[CF_NUMBER_MAX], uint64_t bytes);
 /* "61,204" */
 const char *cf_number_count(char out[CF_NUMBER_MAX], int64_t count);
 /* "11.5 %"; a share that rounds to 0.0 or 100.0 without being it is "< 0.1 %", "> 99.9 %". */

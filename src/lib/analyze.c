@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/context.h"
 #include "base/err.h"
+#include "lib/process.h"
 #include "lib/reading.h"
 #include "store/chunk_vtab.h"
 #include "store/rows.h"
@@ -22,11 +23,13 @@ struct run {
     struct cf_sizes *sizes;
     struct cf_holes *holes;
     struct cf_reach *reach; /* NULL: not examined */
+    struct cf_process process;
 };
 
 /* In the opposite order: each borrows from those above it. */
 static void run_fini(struct run *run) {
     cf_reach_free(run->reach);
+    cf_process_fini(&run->process);
     cf_holes_free(run->holes);
     cf_sizes_free(run->sizes);
     cf_reading_fini(&run->reading);
@@ -73,6 +76,8 @@ static int store_tables(struct run *run, enum cf_outcome outcome, struct cf_err 
     if (status == CF_OK && run->reach != NULL)
         status = cf_rows_reach(db, pt, run->reach, err);
     if (status == CF_OK)
+        status = cf_process_store(&run->process, &run->reading, run->options, db, err);
+    if (status == CF_OK)
         status = cf_rows_anomaly(db, pt, err);
     return status;
 }
@@ -96,6 +101,8 @@ static int analyze(struct run *run, const char *db_path, enum cf_outcome *out, s
         status = cf_reading_open(run->ctx, run->core_path, run->options, &run->reading, err);
     if (status == CF_OK)
         status = analyze_heap(run, err);
+    if (status == CF_OK)
+        status = cf_process_analyze(&run->process, &run->reading, err);
     if (status != CF_OK)
         return status;
     enum cf_outcome outcome = cf_reading_outcome(&run->reading);

@@ -12,11 +12,7 @@ static const char *put(char out[CF_FORMAT_MAX], const char *first, const char *s
 }
 
 const char *cf_format_bytes(char out[CF_FORMAT_MAX], uint64_t bytes, bool exact) {
-    char digits[CF_NUMBER_MAX];
-    if (!exact)
-        return cf_number_bytes(out, bytes);
-    (void)snprintf(out, CF_FORMAT_MAX, "%s B", cf_number_count(digits, (int64_t)bytes));
-    return out;
+    return exact ? cf_number_exact_bytes(out, bytes) : cf_number_bytes(out, bytes);
 }
 
 const char *cf_format_count(char out[CF_FORMAT_MAX], int64_t count) {

@@ -6,10 +6,12 @@
 #ifndef CF_STORE_ROWS_H
 #define CF_STORE_ROWS_H
 
+#include "analysis/budget.h"
 #include "analysis/holes.h"
 #include "analysis/reach.h"
 #include "analysis/sizes.h"
 #include "corefrag.h"
+#include "libc/tunables.h"
 #include "ptmalloc/heap.h"
 #include "store/db.h"
 #include "sym/module.h"
@@ -29,6 +31,12 @@ int cf_rows_holes(struct cf_db *db, const struct cf_sizes *sizes, const struct c
 /* rows_reach.c: leak, leak_arena, root, and `reachable` of mmapped_chunk; after rows_malloc. */
 int cf_rows_reach(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf_reach *reach,
                   struct cf_err *err);
+
+/* rows_budget.c: budget; tunable; meta's cpus, arena_limit (0: NULL) and its formula. */
+int cf_rows_budget(struct cf_db *db, const struct cf_budget *budget, struct cf_err *err);
+int cf_rows_tunables(struct cf_db *db, const struct cf_tunables *tunables, struct cf_err *err);
+int cf_rows_arena_limit(struct cf_db *db, unsigned cpus, uint64_t limit, const char *formula,
+                        struct cf_err *err);
 
 /* rows_anomaly.c: anomaly, of the core, its address space and the heap. */
 int cf_rows_anomaly(struct cf_db *db, const struct cf_ptmalloc *pt, struct cf_err *err);

@@ -1,0 +1,49 @@
+-- The whole address space by what it is used for, and malloc's settings.
+
+CREATE TABLE budget (
+    budget_id INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    label TEXT NOT NULL,
+    is_anonymous INTEGER NOT NULL,
+    mappings INTEGER NOT NULL,
+    mapped_bytes INTEGER NOT NULL,
+    resident_bytes INTEGER
+);
+
+CREATE VIEW v_budget AS
+SELECT kind, label, is_anonymous, mappings, mapped_bytes, resident_bytes
+FROM budget ORDER BY budget_id;
+
+INSERT INTO doc (object, "column", unit, text) VALUES
+('v_budget', '', '', 'One row for each kind of memory; the rows sum to all that the core''s segments map, exactly. What nobody claims is "other anonymous" (the largest mappings one by one) or "unattributed".'),
+('v_budget', 'kind', 'text', 'What the memory is used for: malloc main heap, malloc arena heaps, malloc mmapped chunks, malloc reserve, managed heap, other allocator, thread stacks, cached stacks, huge pages, module data, module bss, modules, mapped files, shared memory, kernel, other anonymous, unattributed.'),
+('v_budget', 'label', 'text', 'Whose it is, where that is known; "guess" in it where it is one. An anonymous mapping is named by its address and its neighbours.'),
+('v_budget', 'is_anonymous', '0/1', '1: the kernel counts it as Anonymous (smaps). Pages of module data that were written count there too, but a core cannot tell which.'),
+('v_budget', 'mappings', 'count', 'Pieces of mappings in it.'),
+('v_budget', 'mapped_bytes', 'bytes', 'Address space.'),
+('v_budget', 'resident_bytes', 'bytes', 'Of it, in memory when the core was written; NULL: a core cannot tell (files, shared memory).');
+
+CREATE TABLE tunable (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL,
+    source TEXT NOT NULL,
+    note TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE VIEW v_tunable AS SELECT name, value, source, note FROM tunable;
+
+INSERT INTO doc (object, "column", unit, text) VALUES
+('v_tunable', '', '', 'One row for each setting of malloc, as it was in force when the core was written.'),
+('v_tunable', 'name', 'text', 'Name of the tunable, as in glibc.malloc.NAME; LD_PRELOAD is none, but decides which malloc is used.'),
+('v_tunable', 'value', 'text', 'Its value; sizes in bytes.'),
+('v_tunable', 'source', 'text', 'mp_: malloc''s own data says so and it is not the default (mallopt, or the dynamic thresholds); environment: asked for by the environment; default.'),
+('v_tunable', 'note', 'text', 'What else is known of it, or empty.'),
+('meta key', 'cpus', 'count', 'Cores that the process could use, as told with --cpus; NULL: not told.'),
+('meta key', 'arena_limit', 'count', 'Arenas that malloc makes at the most, main arena included; NULL: it depends on the number of cores, which a core does not tell (--cpus).'),
+('meta key', 'arena_limit_formula', 'text', 'How this glibc computes that limit.');
+
+INSERT INTO example_query (title, sql) VALUES
+('Where is the memory of the whole process?',
+ 'SELECT kind, sum(mapped_bytes) AS mapped, sum(resident_bytes) AS resident FROM v_budget GROUP BY kind ORDER BY resident DESC'),
+('Which settings of malloc are not the defaults?',
+ 'SELECT name, value, source, note FROM v_tunable WHERE source <> ''default''');

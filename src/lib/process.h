@@ -1,0 +1,29 @@
+/*
+ * The passes over the process as a whole, beside its heap: stacks, environment and settings, the
+ * budget. Each object borrows from the reading. All zero is empty.
+ */
+#ifndef CF_LIB_PROCESS_H
+#define CF_LIB_PROCESS_H
+
+#include "analysis/budget.h"
+#include "analysis/stacks.h"
+#include "lib/reading.h"
+#include "libc/environ.h"
+#include "libc/tunables.h"
+#include "store/db.h"
+
+struct cf_process {
+    struct cf_stacks stacks;
+    struct cf_environ *env;
+    struct cf_tunables tunables;
+    struct cf_claims claims;
+    struct cf_budget budget;
+};
+
+int cf_process_analyze(struct cf_process *process, const struct cf_reading *reading,
+                       struct cf_err *err);
+int cf_process_store(const struct cf_process *process, const struct cf_reading *reading,
+                     const struct cf_options *options, struct cf_db *db, struct cf_err *err);
+void cf_process_fini(struct cf_process *process);
+
+#endif

@@ -1,0 +1,49 @@
+#include "store/insert.h"
+#include "store/rows.h"
+
+int cf_rows_budget(struct cf_db *db, const struct cf_budget *budget, struct cf_err *err) {
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    int status = cf_insert_begin(&in, db, "budget",
+                                 "kind, label, is_anonymous, mappings, mapped_bytes,"
+                                 " resident_bytes",
+                                 err);
+    for (size_t i = 0; status == CF_OK && i < budget->rows.len; i++) {
+        const struct cf_budget_row *row = &budget->rows.items[i];
+        cf_insert_text(&in, cf_claim_kind_name(row->kind));
+        cf_insert_text(&in, row->label);
+        cf_insert_u64(&in, row->is_anonymous);
+        cf_insert_u64(&in, row->mappings);
+        cf_insert_u64(&in, row->mapped_bytes);
+        cf_insert_u64_if(&in, row->resident.known, row->resident.bytes);
+        status = cf_insert_row(&in, err);
+    }
+    return status;
+}
+
+int cf_rows_tunables(struct cf_db *db, const struct cf_tunables *tunables, struct cf_err *err) {
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    int status = cf_insert_begin(&in, db, "tunable", "name, value, source, note", err);
+    for (size_t i = 0; status == CF_OK && i < tunables->nr_rows; i++) {
+        const struct cf_tunable *row = &tunables->rows[i];
+        cf_insert_text(&in, row->name);
+        cf_insert_text(&in, row->value);
+        cf_insert_text(&in, row->source);
+        cf_insert_text(&in, row->note);
+        status = cf_insert_row(&in, err);
+    }
+    return status;
+}
+
+int cf_rows_arena_limit(struct cf_db *db, unsigned cpus, uint64_t limit, const char *formula,
+                        struct cf_err *err) {
+    CF_CLEANUP_STMT struct cf_stmt *stmt = NULL;
+    int status = cf_db_prepare(db, "INSERT INTO meta (key, value) VALUES ('cpus', nullif(?1, 0)),"
+                                   " ('arena_limit', nullif(?2, 0)), ('arena_limit_formula', ?3)",
+                               &stmt, err);
+    if (status != CF_OK)
+        return status;
+    cf_stmt_bind_i64(stmt, 1, cpus);
+    cf_stmt_bind_i64(stmt, 2, (int64_t)limit);
+    cf_stmt_bind_text(stmt, 3, formula);
+    return cf_stmt_run(stmt, err);
+}
