@@ -203,7 +203,9 @@ static void walk_heap(struct walk *walk) {
                 addr = go_on_after_damage(walk, addr, readable, word);
             continue;
         }
-        __builtin_prefetch(walk->cursor.data + (addr - walk->cursor.start) + PREFETCH_BYTES);
+        /* Only a hint: it may point outside of the cursor's bytes, so it is no pointer sum. */
+        __builtin_prefetch((const void *)((uintptr_t)walk->cursor.data + PREFETCH_BYTES +
+                                          (uintptr_t)(addr - walk->cursor.start)));
         judge_previous(walk, addr, word);
         cf_chunkmap_set_start(walk->pt->map, heap, addr);
         walk->previous = addr;
