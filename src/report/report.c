@@ -13,8 +13,11 @@ static const char totals_sql[] =
     "sum(tcache_bytes), sum(top_bytes), sum(overhead_bytes), sum(holes), sum(hole_bytes), "
     "max(largest_hole_bytes) FROM v_arena";
 
-static const char mmapped_sql[] =
-    "SELECT sum(chunks), sum(bytes) FROM v_size_class WHERE state = 'mmapped'";
+static const char others_sql[] =
+    "SELECT (SELECT sum(chunks) FROM v_size_class WHERE state = 'mmapped'), "
+    "(SELECT sum(bytes) FROM v_size_class WHERE state = 'mmapped'), "
+    "(SELECT sum(resident_bytes) FROM v_hole_histogram), "
+    "(SELECT sum(resident_bytes) FROM v_segment WHERE kind IN ('anonymous', 'unknown'))";
 
 const char *cf_report_meta(const struct cf_report *report, const char *key) {
     for (size_t i = 0; i < report->meta.len; i++)
@@ -82,9 +85,14 @@ static void read_totals(struct cf_report *report, const struct cf_stmt *stmt) {
         *fields[i] = cf_stmt_i64(stmt, (int)i + 5);
 }
 
-static void read_mmapped(struct cf_report *report, const struct cf_stmt *stmt) {
-    report->totals.mmapped_chunks = cf_stmt_i64(stmt, 0);
-    report->totals.mmapped_bytes = cf_stmt_i64(stmt, 1);
+static void read_others(struct cf_report *report, const struct cf_stmt *stmt) {
+    struct cf_totals *totals = &report->totals;
+    totals->mmapped_chunks = cf_stmt_i64(stmt, 0);
+    totals->mmapped_bytes = cf_stmt_i64(stmt, 1);
+    totals->has_hole_resident = !cf_stmt_is_null(stmt, 2);
+    totals->hole_resident_bytes = cf_stmt_i64(stmt, 2);
+    totals->has_anonymous = !cf_stmt_is_null(stmt, 3);
+    totals->anonymous_bytes = cf_stmt_i64(stmt, 3);
 }
 
 /* Runs a query of one row. */
@@ -133,7 +141,7 @@ int cf_report_build(struct cf_db *db, const char *db_path, const struct cf_repor
     if (status == CF_OK)
         status = load_row(&report, totals_sql, read_totals, err);
     if (status == CF_OK)
-        status = load_row(&report, mmapped_sql, read_mmapped, err);
+        status = load_row(&report, others_sql, read_others, err);
     if (status == CF_OK)
         status = add_sections(&report, err);
     if (status == CF_OK)

@@ -32,7 +32,11 @@ struct cf_totals {
     int64_t top_bytes;
     int64_t overhead_bytes;
     int64_t holes, hole_bytes, largest_hole_bytes;
+    bool has_hole_resident;
+    int64_t hole_resident_bytes;
     int64_t mmapped_chunks, mmapped_bytes;
+    bool has_anonymous; /* of the whole process, resident */
+    int64_t anonymous_bytes;
 };
 
 struct cf_report {

@@ -37,8 +37,9 @@ static void add_process(struct cf_report *report, struct cf_table *table) {
     int64_t number = cf_report_meta_i64(report, "signal");
     const char *name = number > 0 && number < 65 ? sigabbrev_np((int)number) : NULL;
     cf_table_fact(
-        table, "process", "%s, pid %s, %s threads", or_unknown(cf_report_meta(report, "exe")),
-        or_unknown(cf_report_meta(report, "pid")), or_unknown(cf_report_meta(report, "threads")));
+        table, "process", "%s, pid %s, %s thread%s", or_unknown(cf_report_meta(report, "exe")),
+        or_unknown(cf_report_meta(report, "pid")), or_unknown(cf_report_meta(report, "threads")),
+        cf_format_plural(cf_report_meta_i64(report, "threads")));
     if (number == 0 || strcmp(cf_report_meta(report, "core_producer"), "gcore") == 0)
         cf_table_fact(table, "signal", "none: a snapshot of a running process");
     else if (name != NULL)

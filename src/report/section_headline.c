@@ -1,5 +1,6 @@
 /* The headline: what the heap is made of, in the numbers that matter. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "report/section.h"
@@ -51,29 +52,38 @@ static double percent(int64_t part, int64_t whole) {
     return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
 }
 
+/* "69.3 MiB", "≥ 69.3 MiB" or "unknown". */
+static const char *resident_text(const struct cf_report *report, char out[2 * CF_FORMAT_MAX],
+                                 bool is_known, int64_t bytes) {
+    char number[CF_FORMAT_MAX];
+    if (!is_known)
+        return "unknown";
+    (void)snprintf(out, 2 * CF_FORMAT_MAX, "%s%s", cf_format_mark(report->totals.resident_mark),
+                   cf_report_bytes(report, number, bytes));
+    return out;
+}
+
 static void add_heap(struct cf_report *report, struct cf_section *section) {
     const struct cf_totals *totals = &report->totals;
     char dead[CF_FORMAT_MAX], mapped[CF_FORMAT_MAX], share[CF_FORMAT_MAX];
     int64_t dead_bytes = totals->hole_bytes + totals->top_bytes;
     cf_section_text(section, CF_TONE_LEAD,
-                    "HEAP: %s of the %s in %" PRId64 " arena%s is freed memory that glibc still "
-                    "holds (%s).",
-                    cf_report_bytes(report, dead, dead_bytes),
+                    "HEAP: of the %s in malloc's %" PRId64 " arena%s, %s (%s) is free memory that "
+                    "glibc still holds.",
                     cf_report_bytes(report, mapped, totals->mapped_bytes), totals->arenas,
-                    cf_format_plural(totals->arenas),
+                    cf_format_plural(totals->arenas), cf_report_bytes(report, dead, dead_bytes),
                     cf_format_percent(share, percent(dead_bytes, totals->mapped_bytes)));
 }
 
+/* What of it is in memory, and what part of the whole process that is. */
 static void add_resident(struct cf_report *report, struct cf_section *section) {
     const struct cf_totals *totals = &report->totals;
-    char resident[CF_FORMAT_MAX];
-    if (totals->has_resident)
-        cf_section_text(section, CF_TONE_PLAIN, "In memory (resident): %s%s.",
-                        cf_format_mark(totals->resident_mark),
-                        cf_report_bytes(report, resident, totals->resident_bytes));
-    else
-        cf_section_text(section, CF_TONE_PLAIN,
-                        "In memory (resident): unknown, since nothing in this core says so.");
+    char heap[2 * CF_FORMAT_MAX], process[2 * CF_FORMAT_MAX];
+    cf_section_text(section, CF_TONE_PLAIN,
+                    "Resident (in memory when the core was written): %s of the arenas; all "
+                    "anonymous memory of the process: %s.",
+                    resident_text(report, heap, totals->has_resident, totals->resident_bytes),
+                    resident_text(report, process, totals->has_anonymous, totals->anonymous_bytes));
 }
 
 static void add_mmapped(struct cf_report *report, struct cf_section *section) {
@@ -82,21 +92,25 @@ static void add_mmapped(struct cf_report *report, struct cf_section *section) {
     if (totals->mmapped_chunks == 0)
         return;
     cf_section_text(section, CF_TONE_PLAIN,
-                    "Besides, %s chunk%s in %s of their own mappings (mmapped: free() gives such "
-                    "memory back at once).",
+                    "Outside the arenas, %s live chunk%s in mappings of their own (mmapped): %s.",
                     cf_format_count(count, totals->mmapped_chunks),
                     cf_format_plural(totals->mmapped_chunks),
                     cf_report_bytes(report, bytes, totals->mmapped_bytes));
 }
 
-static void add_largest_hole(struct cf_report *report, struct cf_section *section) {
+static void add_holes(struct cf_report *report, struct cf_section *section) {
     const struct cf_totals *totals = &report->totals;
-    char count[CF_FORMAT_MAX], largest[CF_FORMAT_MAX];
-    if (totals->holes > 0)
-        cf_section_text(section, CF_TONE_PLAIN,
-                        "The freed memory below the tops lies in %s hole%s; the largest is %s.",
-                        cf_format_count(count, totals->holes), cf_format_plural(totals->holes),
-                        cf_report_bytes(report, largest, totals->largest_hole_bytes));
+    char count[CF_FORMAT_MAX], bytes[CF_FORMAT_MAX], largest[CF_FORMAT_MAX];
+    char resident[2 * CF_FORMAT_MAX];
+    if (totals->holes == 0)
+        return;
+    cf_section_text(
+        section, CF_TONE_PLAIN,
+        "Below the tops, %s of it lies in %s hole%s, the largest %s; resident: %s.",
+        cf_report_bytes(report, bytes, totals->hole_bytes), cf_format_count(count, totals->holes),
+        cf_format_plural(totals->holes),
+        cf_report_bytes(report, largest, totals->largest_hole_bytes),
+        resident_text(report, resident, totals->has_hole_resident, totals->hole_resident_bytes));
 }
 
 static const struct cf_column part_columns[] = {
@@ -145,8 +159,8 @@ int cf_report_headline(struct cf_report *report, struct cf_err *err) {
         return CF_OK;
     }
     add_heap(report, section);
+    add_holes(report, section);
     add_resident(report, section);
-    add_largest_hole(report, section);
     add_mmapped(report, section);
     add_parts(report, section);
     return CF_OK;

@@ -86,9 +86,9 @@ static void assert_does_not_say(const char *text, const char *sentence) {
 static void the_headline_has_the_numbers_that_matter(void **state) {
     (void)state;
     char *text = report_of(META COMPLETE EXACT ARENA("6291456"), &(struct cf_report_options){0});
-    assert_says(text, "7.0 MiB of the 8.0 MiB");
-    assert_says(text, "In memory (resident): 6.0 MiB.");
-    assert_says(text, "the largest is 3.0 MiB");
+    assert_says(text, "of the 8.0 MiB in malloc's 1 arena, 7.0 MiB (87.5 %)");
+    assert_says(text, ": 6.0 MiB of the arenas");
+    assert_says(text, "15 holes, the largest 3.0 MiB");
     assert_says(text, "residency exact");
     assert_says(text, "SIGABRT");
     free(text);
@@ -98,7 +98,7 @@ static void what_is_not_known_is_not_zero(void **state) {
     (void)state;
     char *text =
         report_of(META COMPLETE NO_RESIDENCY ARENA("NULL"), &(struct cf_report_options){0});
-    assert_says(text, "In memory (resident): unknown");
+    assert_says(text, ": unknown of the arenas");
     assert_says(text, "residency unknown");
     assert_does_not_say(text, " 0 B");
     free(text);
@@ -108,7 +108,7 @@ static void what_undercounts_is_marked(void **state) {
     (void)state;
     char *text =
         report_of(META COMPLETE ZERO_PAGES ARENA("6291456"), &(struct cf_report_options){0});
-    assert_says(text, "In memory (resident): ≥ 6.0 MiB.");
+    assert_says(text, ": ≥ 6.0 MiB of the arenas");
     assert_says(text, "≥ resident");
     assert_says(text, "residency at least");
     free(text);
