@@ -37,6 +37,13 @@ static int compare_places(const void *a, const void *b) {
                        &((const struct cf_arena_place *)b)->addr);
 }
 
+static int compare_in_order(const void *a, const void *b) {
+    size_t x = ((const struct cf_arena_place *)a)->index;
+    size_t y = ((const struct cf_arena_place *)b)->index;
+    int by_addr = compare_places(a, b);
+    return by_addr != 0 ? by_addr : (x > y) - (x < y);
+}
+
 const struct cf_arena_ref *cf_arenas_lookup(const struct cf_malloc *m, uint64_t addr) {
     if (m->places.len == 0)
         return NULL;
@@ -262,8 +269,23 @@ static bool index_arenas(struct cf_malloc *m) {
         *slot = (struct cf_arena_place){.addr = m->arenas.items[i].addr, .index = i};
     }
     if (m->places.len > 1)
-        qsort(m->places.items, m->places.len, sizeof *m->places.items, compare_places);
+        qsort(m->places.items, m->places.len, sizeof *m->places.items, compare_in_order);
     return true;
+}
+
+/* The walk notices a cycle only some rounds later: of each arena the first meeting stays. */
+static bool drop_repeats(struct cf_malloc *m) {
+    if (!index_arenas(m))
+        return false;
+    for (size_t i = 1; i < m->places.len; i++)
+        if (m->places.items[i].addr == m->places.items[i - 1].addr)
+            m->arenas.items[m->places.items[i].index].addr = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < m->arenas.len; i++)
+        if (m->arenas.items[i].addr != 0)
+            m->arenas.items[kept++] = m->arenas.items[i];
+    m->arenas.len = kept;
+    return index_arenas(m);
 }
 
 /* An arena beside the rings. Its own `next` may still lead into one, which tells its libc. */
@@ -399,7 +421,7 @@ static bool build(struct cf_malloc *m, bool *closed) {
     for (size_t i = 0; i < m->namespaces.len; i++)
         if (!walk_ring(m, i, closed))
             return false;
-    return index_arenas(m);
+    return drop_repeats(m);
 }
 
 /* True when a heap at the usual alignment belongs to an arena that no ring has. */

@@ -18,6 +18,8 @@ static unsigned alignment_of(const struct cf_malloc *m) {
 static void write_layout_text(struct cf_malloc *m) {
     const struct cf_par_layout *par =
         m->namespaces.len > 0 ? m->namespaces.items[0].par.layout : NULL;
+    if (m->namespaces.len == 0)
+        return;
     (void)snprintf(m->layout_text, sizeof m->layout_text,
                    "state %s, mp %s, heap_info %s, tcache %s",
                    m->state == NULL ? "none" : m->state->releases,

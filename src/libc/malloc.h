@@ -73,10 +73,11 @@ int cf_malloc_find(const struct cf_context *ctx, const struct cf_mem *mem, struc
 void cf_malloc_free(struct cf_malloc *malloc_found);
 
 const struct cf_mem *cf_malloc_mem(const struct cf_malloc *m);
-const struct cf_state_layout *cf_malloc_state_layout(const struct cf_malloc *m);
+const struct cf_state_layout *cf_malloc_state_layout(const struct cf_malloc *m); /* or NULL: none */
 const struct cf_heap_info_layout *cf_malloc_heap_info_layout(const struct cf_malloc *m);
 const struct cf_tcache_layout *cf_malloc_tcache_layout(const struct cf_malloc *m); /* or NULL */
-/* "state 2.27-2.42, mp 2.35-2.42, heap_info 2.35-2.44, tcache 2.30-2.41"; owned by `m`. */
+/* "state 2.27-2.42, mp 2.35-2.42, heap_info 2.35-2.44, tcache 2.30-2.41", "none" for what was not
+ * found, "" without any malloc; owned by `m`. */
 const char *cf_malloc_layout_text(const struct cf_malloc *m);
 
 uint64_t cf_malloc_heap_max(const struct cf_malloc *m);    /* HEAP_MAX_SIZE: alignment of heaps */
