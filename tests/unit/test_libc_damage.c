@@ -1,4 +1,4 @@
-/* libc: what it still finds when the process had overwritten malloc's own data, or the core lies. */
+/* libc: what it finds when the process had overwritten malloc's own data, or the core lies. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
