@@ -1,0 +1,39 @@
+/*
+ * The input of an analysis: a file that holds an ELF core, plain or packed.
+ *
+ * A plain core is used where it lies. One inside gzip, zstd, xz, lz4, bzip2, tar or zip, also with
+ * other files beside it, and one from a pipe on standard input, is unpacked into a sparse temporary
+ * file without a name, which is gone when the process ends, however that happens. The largest ELF
+ * core of an archive is taken. A sparse tar gives back its holes exactly; otherwise runs of zeros
+ * become holes, which then say nothing about the process.
+ */
+#ifndef CF_INPUT_INPUT_H
+#define CF_INPUT_INPUT_H
+
+#include <stdbool.h>
+
+#include "corefrag.h"
+
+struct cf_input;
+
+/*
+ * Opens the core at `path`, "-" being standard input. CF_EINPUT when there is none that can be
+ * read: no such file, a folder, a pipe, no core in the archive, no room to unpack it (the text says
+ * where and how to choose another place). Progress is "unpack", in bytes of the packed file.
+ */
+int cf_input_open(const struct cf_context *ctx, const char *path, struct cf_input **out,
+                  struct cf_err *err);
+void cf_input_free(struct cf_input *input);
+
+/* The core's file, seekable, owned by the input. */
+int cf_input_fd(const struct cf_input *input);
+/* For messages: the path, with the name inside the archive where there is one. */
+const char *cf_input_name(const struct cf_input *input);
+/* The core was unpacked into a file of our own. */
+bool cf_input_is_unpacked(const struct cf_input *input);
+/* False: the holes of the file are our own, made of zeros. */
+bool cf_input_holes_are_evidence(const struct cf_input *input);
+/* The archive ended early or is damaged; the core has what came out before. */
+bool cf_input_truncated(const struct cf_input *input);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * Takes the ELF core out of a packed stream: the largest one, if there are several; one that is
+ * packed once more inside an archive too (a core.zst in a zip), where no plain one stands beside.
+ */
+#ifndef CF_INPUT_UNPACK_H
+#define CF_INPUT_UNPACK_H
+
+#include <stdbool.h>
+
+#include "corefrag.h"
+#include "input/tempfile.h"
+
+struct cf_unpacked {
+    struct cf_tempfile file; /* fd -1: nothing */
+    char *entry;    /* its name in the archive, NULL for a plain compressed stream; owned */
+    bool is_sparse; /* the archive knew the holes */
+    bool truncated; /* the archive ended early or is damaged */
+};
+
+enum { CF_CORE_MAGIC_BYTES = 18 }; /* up to and with e_type */
+
+/* These first bytes of a file are those of an ELF core. */
+bool cf_is_core_magic(const unsigned char *bytes);
+
+/*
+ * Reads `fd` from where it stands to the end of what is needed. `name` is for messages, `beside`
+ * as in cf_tempfile_open(). CF_EINPUT: no core in it, or damaged before any came out.
+ */
+int cf_unpack(const struct cf_context *ctx, int fd, const char *name, const char *beside,
+              struct cf_unpacked *out, struct cf_err *err);
+void cf_unpacked_fini(struct cf_unpacked *unpacked);
+
+#endif
