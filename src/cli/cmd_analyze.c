@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 
-enum { KEY_CHUNKS = 256, KEY_FORCE, KEY_THREADS, THREADS_MAX = 1024 };
+enum { KEY_CHUNKS = 256, KEY_FORCE, KEY_NO_REACH, KEY_THREADS, THREADS_MAX = 1024 };
 
 static enum cf_chunks parse_chunks(struct argp_state *state, const char *arg) {
     static const char *const names[] = {
@@ -31,6 +31,9 @@ static error_t parse_analysis(int key, char *arg, struct argp_state *state) {
     case KEY_FORCE:
         analysis->options.force = true;
         return 0;
+    case KEY_NO_REACH:
+        analysis->options.no_reach = true;
+        return 0;
     case KEY_THREADS:
         analysis->options.threads = cli_parse_number(state, "--threads", arg, THREADS_MAX);
         return 0;
@@ -50,6 +53,7 @@ static const struct argp_option analysis_options[] = {
     {"force", KEY_FORCE, NULL, 0, "Overwrite an existing database", 0},
     {"chunks", KEY_CHUNKS, "WHICH", 0, "Which chunks to list in v_chunk: all (default), free, none",
      0},
+    {"no-reach", KEY_NO_REACH, NULL, 0, "Leave out reachability: no leaks, types or holders", 0},
     {"threads", KEY_THREADS, "N", 0, "Work with so many threads (default: one a core)", 0},
     {0},
 };
