@@ -13,7 +13,6 @@ enum {
     STACK_ENTRIES = 32768,
     PIECE_WORDS = 512,         /* of a large chunk at a time, so that an array floods nothing */
     WINDOW_SHIFT = 24,
-    CACHE_LINE_BYTES = 64,
     TICK_ITEMS = 256,          /* pieces of work between two looks at our page faults */
     FAULTS_MAX = 512,          /* a fault maps up to 16 pages: 32 MiB */
     FAULT_BYTES = 65536,
@@ -24,7 +23,7 @@ enum {
 
 struct candidate {
     uint64_t lowered;
-    const struct cf_extent *extent; /* NULL: empty */
+    const struct cf_extent *extent;
 };
 
 /* Words of a chunk still to be scanned. */
@@ -47,7 +46,8 @@ struct marker {
     const struct cf_mem *mem;
     uint64_t *plane;
     struct candidate ring[RING_ENTRIES];
-    unsigned ring_at;
+    unsigned ring_put; /* both run on; [ring_take, ring_put) is in use */
+    unsigned ring_take;
     struct work *stack;
     size_t nr_stack;
     uint64_t *batch;      /* headers of chunks outside the window, to be taken next */
@@ -139,17 +139,17 @@ static void enqueue(struct marker *m, const struct cf_extent *extent, size_t num
     m->batch[m->nr_batch++] = addr;
 }
 
-static void reach(struct marker *m, const struct candidate *candidate) {
-    size_t number = cf_resolver_number(m->resolver, candidate->extent, candidate->lowered);
+/* Takes the pointer that has been on the ring longest: by now its words of the planes have come. */
+static void take_pointer(struct marker *m) {
+    struct candidate oldest = m->ring[m->ring_take++ % RING_ENTRIES];
+    size_t number = cf_resolver_number(m->resolver, oldest.extent, oldest.lowered);
     if (number == CF_NO_CHUNK)
         return;
     m->mark->stats.pointers++;
     if (!test_and_set(m, number))
-        enqueue(m, candidate->extent, number);
+        enqueue(m, oldest.extent, number);
 }
 
-/* Puts a pointer on the ring, and takes the one that has been there longest: by then its words of
- * the planes have come. */
 static inline void consider(struct marker *m, uint64_t lowered) {
     const struct cf_extent *extent = cf_resolver_extent(m->resolver, lowered);
     if (extent == NULL)
@@ -159,21 +159,14 @@ static inline void consider(struct marker *m, uint64_t lowered) {
         __builtin_prefetch(&m->resolver->planes->starts[word]);
         __builtin_prefetch(&m->plane[word], 1);
     }
-    struct candidate *slot = &m->ring[m->ring_at++ % RING_ENTRIES];
-    struct candidate oldest = *slot;
-    *slot = (struct candidate){lowered, extent};
-    if (oldest.extent != NULL)
-        reach(m, &oldest);
+    if (m->ring_put - m->ring_take == RING_ENTRIES)
+        take_pointer(m);
+    m->ring[m->ring_put++ % RING_ENTRIES] = (struct candidate){lowered, extent};
 }
 
 static void empty_ring(struct marker *m) {
-    for (unsigned i = 0; i < RING_ENTRIES; i++) {
-        struct candidate *slot = &m->ring[m->ring_at++ % RING_ENTRIES];
-        struct candidate oldest = *slot;
-        slot->extent = NULL;
-        if (oldest.extent != NULL)
-            reach(m, &oldest);
-    }
+    while (m->ring_put != m->ring_take)
+        take_pointer(m);
 }
 
 /* [addr, end), as far as the core has it. */
@@ -209,12 +202,16 @@ static void scan_work(struct marker *m, struct work work) {
     tick(m);
 }
 
+/* Until there is nothing on the stack, and nothing on the ring that could bring more. */
 static void drain(struct marker *m) {
-    do {
-        while (m->nr_stack > 0)
+    for (;;) {
+        if (m->nr_stack > 0)
             scan_work(m, m->stack[--m->nr_stack]);
-        empty_ring(m);
-    } while (m->nr_stack > 0);
+        else if (m->ring_put != m->ring_take)
+            take_pointer(m);
+        else
+            return;
+    }
 }
 
 /* The stack is empty. */
