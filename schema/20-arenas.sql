@@ -46,6 +46,7 @@ CREATE TABLE arena (
     largest_hole_bytes INTEGER NOT NULL,
     releasable_bytes INTEGER,
     releasable_top_bytes INTEGER,
+    self_releasable_bytes INTEGER,
     pinned_bytes INTEGER
 );
 CREATE INDEX arena_address ON arena (address);
@@ -58,7 +59,7 @@ SELECT arena_id, namespace,
        live_chunks, live_bytes, free_chunks, free_bytes, fast_chunks, fast_bytes,
        tcache_chunks, tcache_bytes, top_bytes, fence_bytes, overhead_bytes,
        holes, hole_bytes, largest_hole_bytes,
-       releasable_bytes, releasable_top_bytes, pinned_bytes
+       releasable_bytes, releasable_top_bytes, self_releasable_bytes, pinned_bytes
 FROM arena;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
@@ -90,9 +91,10 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_arena', 'holes', 'holes', 'Runs of neighbouring dead chunks (free, fast, tcache) below the top, of any size; v_hole has those of at least a page.'),
 ('v_arena', 'hole_bytes', 'bytes', 'Their bytes: free + fast + tcache.'),
 ('v_arena', 'largest_hole_bytes', 'bytes', 'The largest one; 0 when there is none.'),
-('v_arena', 'releasable_bytes', 'bytes', 'Resident bytes that malloc_trim(0) would give back; NULL until computed.'),
-('v_arena', 'releasable_top_bytes', 'bytes', 'The part of it from the main arena''s top; NULL until computed.'),
-('v_arena', 'pinned_bytes', 'bytes', 'Resident dead bytes that live chunks on the same page keep; NULL until computed.');
+('v_arena', 'releasable_bytes', 'bytes', 'Resident bytes that malloc_trim(0) would give back now; see v_trim_range. NULL when nothing says what is resident.'),
+('v_arena', 'releasable_top_bytes', 'bytes', 'The part of it from the main arena''s top.'),
+('v_arena', 'self_releasable_bytes', 'bytes', 'Resident bytes that the next free() of a large chunk (64 KiB and more, coalesced) would give back by itself: the top beyond the thresholds of malloc, heaps that are empty.'),
+('v_arena', 'pinned_bytes', 'bytes', 'Resident dead bytes that live chunks on the same page keep; see v_page_pin. NULL when nothing says what is resident.');
 
 CREATE TABLE heap (
     heap_id INTEGER PRIMARY KEY,

@@ -55,7 +55,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_hole', 'size_bytes', 'bytes', 'Its bytes.'),
 ('v_hole', 'chunks', 'chunks', 'Dead chunks that it is made of.'),
 ('v_hole', 'resident_bytes', 'bytes', 'Of these, in memory when the core was written; NULL when nothing says so.'),
-('v_hole', 'releasable_bytes', 'bytes', 'Of these, what malloc_trim(0) would give back; NULL until computed.'),
+('v_hole', 'releasable_bytes', 'bytes', 'Of these, resident bytes that malloc_trim(0) would give back; NULL when nothing says what is resident.'),
 ('v_hole', 'below_address', 'address', 'Live chunk right below; NULL: the heap''s start, a fence or a foreign gap is there.'),
 ('v_hole', 'below_address_hex', 'hex', 'below_address as text.'),
 ('v_hole', 'above_address', 'address', 'Live chunk right above; NULL: the top, the heap''s end, a fence or a foreign gap is there.'),
@@ -81,7 +81,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_hole_histogram', 'holes', 'holes', 'How many.'),
 ('v_hole_histogram', 'bytes', 'bytes', 'Their bytes.'),
 ('v_hole_histogram', 'resident_bytes', 'bytes', 'Of these, in memory when the core was written; NULL when nothing says so.'),
-('v_hole_histogram', 'releasable_bytes', 'bytes', 'Of these, what malloc_trim(0) would give back; NULL until computed.');
+('v_hole_histogram', 'releasable_bytes', 'bytes', 'Of these, resident bytes that malloc_trim(0) would give back; NULL when nothing says what is resident.');
 
 CREATE TABLE anomaly (
     anomaly_id INTEGER PRIMARY KEY,

@@ -14,6 +14,8 @@ struct arena_holes {
 
 struct cf_holes {
     const struct cf_mem *mem;
+    const struct cf_trim *trim;
+    size_t range; /* the first of trim's that ends above the last hole's start */
     uint64_t page_bytes;
     size_t nr_arenas;
     size_t nr_heaps;
@@ -26,12 +28,14 @@ struct cf_holes {
     CF_ARRAY(struct cf_hole) kept;
 };
 
-int cf_holes_new(const struct cf_mem *mem, const struct cf_chunkmap *map, size_t nr_arenas,
-                 struct cf_holes **out, struct cf_err *err) {
+int cf_holes_new(const struct cf_mem *mem, const struct cf_trim *trim,
+                 const struct cf_chunkmap *map, size_t nr_arenas, struct cf_holes **out,
+                 struct cf_err *err) {
     struct cf_holes *holes = calloc(1, sizeof *holes);
     if (holes == NULL)
         return cf_err_nomem(err, sizeof *holes, "the holes");
     holes->mem = mem;
+    holes->trim = mem != NULL ? trim : NULL;
     holes->page_bytes = mem != NULL ? cf_mem_page_bytes(mem) : DEFAULT_PAGE_BYTES;
     holes->nr_arenas = nr_arenas;
     holes->nr_heaps = cf_chunkmap_nr_heaps(map);
@@ -76,6 +80,23 @@ static void find_resident(struct cf_holes *holes, struct cf_hole *hole) {
         cf_mem_resident_bytes(holes->mem, hole->addr, end, &hole->resident_bytes);
 }
 
+/* Holes come by address, as trim's ranges do: most have none of them. */
+static void find_releasable(struct cf_holes *holes, struct cf_hole *hole) {
+    if (holes->trim == NULL)
+        return;
+    const struct cf_trim_range *ranges = holes->trim->ranges.items;
+    size_t nr = holes->trim->ranges.len;
+    while (holes->range < nr &&
+           ranges[holes->range].addr + ranges[holes->range].bytes <= hole->addr)
+        holes->range++;
+    uint64_t end = hole->addr + hole->bytes;
+    hole->releasable.known = true;
+    if (holes->range == nr || ranges[holes->range].addr >= end)
+        return;
+    struct cf_residency residency = cf_residency_of_mem(holes->mem);
+    hole->releasable = cf_trim_resident_within(holes->trim, &residency, hole->addr, end);
+}
+
 static void add_to_sums(struct cf_hole_sums *sums, uint64_t bytes) {
     sums->holes++;
     sums->bytes += bytes;
@@ -92,6 +113,10 @@ static void count_in_arena(struct arena_holes *arena, const struct cf_hole *hole
         class->resident_bytes += hole->resident_bytes;
         class->resident_known = true;
     }
+    if (hole->releasable.known) {
+        class->releasable.bytes += hole->releasable.bytes;
+        class->releasable.known = true;
+    }
 }
 
 static bool close_hole(struct cf_holes *holes, uint64_t above) {
@@ -100,6 +125,7 @@ static bool close_hole(struct cf_holes *holes, uint64_t above) {
         return true;
     hole->above = above;
     find_resident(holes, hole);
+    find_releasable(holes, hole);
     add_to_sums(&holes->heaps[hole->heap_id], hole->bytes);
     if (hole->arena_id < holes->nr_arenas)
         count_in_arena(&holes->arenas[hole->arena_id], hole);

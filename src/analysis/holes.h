@@ -5,7 +5,7 @@
  * heap; immutable once finished. Those of at least a page are kept one by one, all are counted in
  * a histogram by arena and power of two.
  *
- *     cf_holes_new(mem, map, nr_arenas, &holes, err);
+ *     cf_holes_new(mem, trim, map, nr_arenas, &holes, err);
  *     cf_holes_add(holes, heap, &chunk) ... cf_holes_end_heap(holes, heap)   false: memory is out
  */
 #ifndef CF_ANALYSIS_HOLES_H
@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/residency.h"
+#include "analysis/trim.h"
 #include "corefrag.h"
 #include "mem/mem.h"
 #include "ptmalloc/chunkmap.h"
@@ -31,6 +33,7 @@ struct cf_hole {
     uint64_t chunks;
     uint64_t resident_bytes;
     bool resident_known;
+    struct cf_resident_bytes releasable; /* of these, what malloc_trim(0) would give back */
     uint64_t below; /* live chunk that ends where the hole starts; 0: none */
     uint64_t above; /* live chunk that starts where it ends; 0: none */
 };
@@ -41,6 +44,7 @@ struct cf_hole_class {
     uint64_t bytes;
     uint64_t resident_bytes; /* of those holes where it is known */
     bool resident_known;     /* of any */
+    struct cf_resident_bytes releasable;
 };
 
 struct cf_hole_sums {
@@ -49,9 +53,11 @@ struct cf_hole_sums {
     uint64_t largest;
 };
 
-/* Borrows `mem`, which may be NULL: then nothing is known of residency. */
-int cf_holes_new(const struct cf_mem *mem, const struct cf_chunkmap *map, size_t nr_arenas,
-                 struct cf_holes **out, struct cf_err *err);
+/* Borrows `mem`, which may be NULL: then nothing is known of residency; and `trim`, of the same
+ * map, which may be NULL too: then nothing is known of what could be released. */
+int cf_holes_new(const struct cf_mem *mem, const struct cf_trim *trim,
+                 const struct cf_chunkmap *map, size_t nr_arenas, struct cf_holes **out,
+                 struct cf_err *err);
 void cf_holes_free(struct cf_holes *holes);
 void cf_holes_freep(struct cf_holes **holes);
 

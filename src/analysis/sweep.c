@@ -15,14 +15,14 @@ static bool sweep_heap(const struct cf_chunkmap *map, const struct cf_heap *heap
     return cf_holes_end_heap(holes, heap);
 }
 
-int cf_sweep(const struct cf_context *ctx, const struct cf_mem *mem, const struct cf_chunkmap *map,
-             size_t nr_arenas, struct cf_sizes **out_sizes, struct cf_holes **out_holes,
+int cf_sweep(const struct cf_context *ctx, const struct cf_mem *mem, const struct cf_trim *trim,
+             const struct cf_chunkmap *map, size_t nr_arenas, struct cf_sizes **out_sizes, struct cf_holes **out_holes,
              struct cf_err *err) {
     CF_CLEANUP(cf_sizes_freep) struct cf_sizes *sizes = NULL;
     CF_CLEANUP(cf_holes_freep) struct cf_holes *holes = NULL;
     int status = cf_sizes_new(map, nr_arenas, &sizes, err);
     if (status == CF_OK)
-        status = cf_holes_new(mem, map, nr_arenas, &holes, err);
+        status = cf_holes_new(mem, trim, map, nr_arenas, &holes, err);
     if (status != CF_OK)
         return status;
     size_t nr_heaps = cf_chunkmap_nr_heaps(map);

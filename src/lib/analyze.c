@@ -3,6 +3,7 @@
  * in the core is a row; what goes wrong with files or memory ends the run and leaves nothing
  * behind.
  */
+#include "analysis/kept.h"
 #include "analysis/reach.h"
 #include "analysis/sweep.h"
 #include "base/cleanup.h"
@@ -20,6 +21,7 @@ struct run {
     const char *core_path;
     struct cf_store *store;
     struct cf_reading reading;
+    struct cf_kept kept;
     struct cf_sizes *sizes;
     struct cf_holes *holes;
     struct cf_reach *reach; /* NULL: not examined */
@@ -32,13 +34,16 @@ static void run_fini(struct run *run) {
     cf_process_fini(&run->process);
     cf_holes_free(run->holes);
     cf_sizes_free(run->sizes);
+    cf_kept_fini(&run->kept);
     cf_reading_fini(&run->reading);
     cf_store_free(run->store);
 }
 
 static int analyze_heap(struct run *run, struct cf_err *err) {
     const struct cf_ptmalloc *pt = run->reading.pt;
-    int status = cf_sweep(run->ctx, run->reading.mem, cf_ptmalloc_map(pt),
+    int status = cf_kept_find(run->ctx, pt, &run->kept, err);
+    if (status == CF_OK)
+        status = cf_sweep(run->ctx, run->reading.mem, &run->kept.trim, cf_ptmalloc_map(pt),
                           cf_ptmalloc_nr_arenas(pt), &run->sizes, &run->holes, err);
     if (status == CF_OK && !run->options->no_reach && cf_reading_has_heap(&run->reading))
         status = cf_reach_run(run->ctx, pt, &run->reach, err);
@@ -70,11 +75,14 @@ static int store_tables(struct run *run, enum cf_outcome outcome, struct cf_err 
     if (status == CF_OK)
         status = cf_rows_process(db, pt, run->reading.modules, err);
     if (status == CF_OK)
-        status = cf_rows_malloc(db, pt, run->sizes, run->holes, run->options->chunks, err);
+        status = cf_rows_malloc(db, pt, run->sizes, run->holes, &run->kept, run->options->chunks,
+                                err);
     if (status == CF_OK)
         status = cf_rows_holes(db, run->sizes, run->holes, cf_ptmalloc_nr_arenas(pt), err);
     if (status == CF_OK && run->reach != NULL)
         status = cf_rows_reach(db, pt, run->reach, err);
+    if (status == CF_OK)
+        status = cf_rows_kept(db, &run->kept, err);
     if (status == CF_OK)
         status = cf_process_store(&run->process, &run->reading, run->options, db, err);
     if (status == CF_OK)

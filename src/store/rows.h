@@ -8,6 +8,7 @@
 
 #include "analysis/budget.h"
 #include "analysis/holes.h"
+#include "analysis/kept.h"
 #include "analysis/reach.h"
 #include "analysis/sizes.h"
 #include "corefrag.h"
@@ -22,7 +23,8 @@ int cf_rows_process(struct cf_db *db, const struct cf_ptmalloc *pt,
 
 /* rows_malloc.c: namespace, arena, heap, bin, tcache, mmapped_chunk. */
 int cf_rows_malloc(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf_sizes *sizes,
-                   const struct cf_holes *holes, enum cf_chunks kept, struct cf_err *err);
+                   const struct cf_holes *holes, const struct cf_kept *kept, enum cf_chunks chunks,
+                   struct cf_err *err);
 
 /* rows_holes.c: size_class, hole, hole_histogram. */
 int cf_rows_holes(struct cf_db *db, const struct cf_sizes *sizes, const struct cf_holes *holes,
@@ -37,6 +39,9 @@ int cf_rows_budget(struct cf_db *db, const struct cf_budget *budget, struct cf_e
 int cf_rows_tunables(struct cf_db *db, const struct cf_tunables *tunables, struct cf_err *err);
 int cf_rows_arena_limit(struct cf_db *db, unsigned cpus, uint64_t limit, const char *formula,
                         struct cf_err *err);
+
+/* rows_kept.c: trim_range, waste, page_run, top_pin, page_pin. */
+int cf_rows_kept(struct cf_db *db, const struct cf_kept *kept, struct cf_err *err);
 
 /* rows_anomaly.c: anomaly, of the core, its address space and the heap. */
 int cf_rows_anomaly(struct cf_db *db, const struct cf_ptmalloc *pt, struct cf_err *err);

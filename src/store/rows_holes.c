@@ -19,7 +19,7 @@ static int insert_holes(struct cf_db *db, const struct cf_holes *holes, struct c
     CF_CLEANUP_INSERT struct cf_insert in = {0};
     int status = cf_insert_begin(&in, db, "hole",
                                  "hole_id, arena_id, heap_id, address, size_bytes, chunks,"
-                                 " resident_bytes, below_address, above_address",
+                                 " resident_bytes, releasable_bytes, below_address, above_address",
                                  err);
     for (size_t i = 0; status == CF_OK && i < cf_holes_nr(holes); i++) {
         const struct cf_hole *hole = cf_holes_get(holes, i);
@@ -30,6 +30,7 @@ static int insert_holes(struct cf_db *db, const struct cf_holes *holes, struct c
         cf_insert_u64(&in, hole->bytes);
         cf_insert_u64(&in, hole->chunks);
         cf_insert_u64_if(&in, hole->resident_known, hole->resident_bytes);
+        cf_insert_u64_if(&in, hole->releasable.known, hole->releasable.bytes);
         cf_insert_u64_if(&in, hole->below != 0, hole->below);
         cf_insert_u64_if(&in, hole->above != 0, hole->above);
         status = cf_insert_row(&in, err);
@@ -41,7 +42,9 @@ static int insert_histogram(struct cf_db *db, const struct cf_holes *holes, size
                             struct cf_err *err) {
     CF_CLEANUP_INSERT struct cf_insert in = {0};
     int status = cf_insert_begin(&in, db, "hole_histogram",
-                                 "arena_id, from_bytes, holes, bytes, resident_bytes", err);
+                                 "arena_id, from_bytes, holes, bytes, resident_bytes,"
+                                 " releasable_bytes",
+                                 err);
     for (size_t i = 0; i < nr_arenas * CF_HOLE_CLASSES && status == CF_OK; i++) {
         size_t arena_id = i / CF_HOLE_CLASSES, power = i % CF_HOLE_CLASSES;
         const struct cf_hole_class *class = &cf_holes_classes(holes, arena_id)[power];
@@ -52,6 +55,7 @@ static int insert_histogram(struct cf_db *db, const struct cf_holes *holes, size
         cf_insert_u64(&in, class->holes);
         cf_insert_u64(&in, class->bytes);
         cf_insert_u64_if(&in, class->resident_known, class->resident_bytes);
+        cf_insert_u64_if(&in, class->releasable.known, class->releasable.bytes);
         status = cf_insert_row(&in, err);
     }
     return status;

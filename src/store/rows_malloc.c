@@ -10,6 +10,7 @@ struct sources {
     const struct cf_chunkmap *map;
     const struct cf_sizes *sizes;
     const struct cf_holes *holes;
+    const struct cf_kept *kept;
 };
 
 /* A figure that may be known of no part, of some or of all. */
@@ -93,6 +94,18 @@ static void insert_hole_sums(struct cf_insert *in, const struct cf_hole_sums *ho
     cf_insert_u64(in, holes->largest);
 }
 
+static void insert_resident(struct cf_insert *in, struct cf_resident_bytes figure) {
+    cf_insert_u64_if(in, figure.known, figure.bytes);
+}
+
+static void insert_kept(struct cf_insert *in, const struct cf_kept *kept, size_t id) {
+    const struct cf_waste_sum *waste = &kept->waste.arenas[id];
+    insert_resident(in, kept->trim.arenas[id].resident);
+    insert_resident(in, kept->trim.arenas[id].top_resident);
+    insert_resident(in, kept->freeing.arenas[id].resident);
+    cf_insert_u64_if(in, waste->resident.known, waste->bytes[CF_WASTE_PINNED]);
+}
+
 static int insert_arena(struct cf_insert *in, const struct sources *from, size_t id,
                         struct cf_err *err) {
     const struct cf_size_sums *sums = cf_sizes_arena(from->sizes, id);
@@ -114,6 +127,7 @@ static int insert_arena(struct cf_insert *in, const struct sources *from, size_t
     cf_insert_u64(in, sums->bytes[CF_CHUNK_FENCE]);
     cf_insert_u64(in, sums->overhead_bytes);
     insert_hole_sums(in, cf_holes_arena(from->holes, id));
+    insert_kept(in, from->kept, id);
     return cf_insert_row(in, err);
 }
 
@@ -126,7 +140,8 @@ static int insert_arenas(const struct sources *from, struct cf_err *err) {
         " fastbin_bytes, heaps, mapped_bytes, reserved_bytes, resident_bytes, live_chunks,"
         " live_bytes, free_chunks, free_bytes, fast_chunks, fast_bytes, tcache_chunks,"
         " tcache_bytes, top_bytes, fence_bytes, overhead_bytes, holes, hole_bytes,"
-        " largest_hole_bytes",
+        " largest_hole_bytes, releasable_bytes, releasable_top_bytes, self_releasable_bytes,"
+        " pinned_bytes",
         err);
     for (size_t i = 0; status == CF_OK && i < cf_ptmalloc_nr_arenas(from->pt); i++)
         status = insert_arena(&in, from, i, err);
@@ -209,13 +224,13 @@ static int insert_tcaches(const struct sources *from, struct cf_err *err) {
     return status;
 }
 
-static int insert_mmapped(const struct sources *from, enum cf_chunks kept, struct cf_err *err) {
+static int insert_mmapped(const struct sources *from, enum cf_chunks chunks, struct cf_err *err) {
     CF_CLEANUP_INSERT struct cf_insert in = {0};
     int status = cf_insert_begin(&in, from->db, "mmapped_chunk",
                                  "address, size_bytes, usable_bytes, state", err);
     for (size_t i = 0; status == CF_OK && i < cf_chunkmap_nr_mmapped(from->map); i++) {
         const struct cf_mmapped *mmapped = cf_chunkmap_mmapped(from->map, i);
-        if (kept == CF_CHUNKS_NONE || (kept == CF_CHUNKS_FREE && !mmapped->in_tcache))
+        if (chunks == CF_CHUNKS_NONE || (chunks == CF_CHUNKS_FREE && !mmapped->in_tcache))
             continue;
         cf_insert_u64(&in, mmapped->addr);
         cf_insert_u64(&in, mmapped->bytes);
@@ -228,7 +243,8 @@ static int insert_mmapped(const struct sources *from, enum cf_chunks kept, struc
 }
 
 int cf_rows_malloc(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf_sizes *sizes,
-                   const struct cf_holes *holes, enum cf_chunks kept, struct cf_err *err) {
+                   const struct cf_holes *holes, const struct cf_kept *kept, enum cf_chunks chunks,
+                   struct cf_err *err) {
     const struct cf_malloc *found = cf_ptmalloc_malloc(pt);
     struct sources from = {
         .db = db,
@@ -238,6 +254,7 @@ int cf_rows_malloc(struct cf_db *db, const struct cf_ptmalloc *pt, const struct 
         .map = cf_ptmalloc_map(pt),
         .sizes = sizes,
         .holes = holes,
+        .kept = kept,
     };
     int status = insert_namespaces(&from, err);
     if (status == CF_OK)
@@ -249,6 +266,6 @@ int cf_rows_malloc(struct cf_db *db, const struct cf_ptmalloc *pt, const struct 
     if (status == CF_OK)
         status = insert_tcaches(&from, err);
     if (status == CF_OK)
-        status = insert_mmapped(&from, kept, err);
+        status = insert_mmapped(&from, chunks, err);
     return status;
 }

@@ -1,0 +1,62 @@
+#include "analysis/kept.h"
+
+#include <stdlib.h>
+
+#include "analysis/pages.h"
+#include "base/context.h"
+
+static int on_span(void *user, const struct cf_page_span *span, struct cf_err *err) {
+    struct cf_kept *kept = user;
+    cf_waste_add(&kept->waste, span);
+    return cf_page_runs_add(&kept->runs, span, err);
+}
+
+static int on_pin(void *user, const struct cf_heap *heap, const struct cf_chunk *chunk,
+                  uint64_t pinned_bytes, struct cf_err *err) {
+    struct cf_kept *kept = user;
+    return cf_page_pins_add(kept->page_pins, heap->arena_id, CF_NO_TYPE, chunk->bytes,
+                            pinned_bytes, err);
+}
+
+static int sweep_pages(const struct cf_chunkmap *map, struct cf_kept *kept, struct cf_err *err) {
+    kept->runs.page_bytes = kept->residency.page_bytes;
+    int status = cf_waste_init(&kept->waste, kept->rule.nr_arenas, err);
+    if (status == CF_OK)
+        status = cf_page_pins_new(&kept->page_pins, err);
+    if (status != CF_OK)
+        return status;
+    const struct cf_page_visitor visitor = {.user = kept, .span = on_span, .pin = on_pin};
+    status = cf_pages_sweep(map, &kept->residency, &kept->trim, &visitor, err);
+    cf_page_pins_seal(kept->page_pins);
+    return status;
+}
+
+int cf_kept_find(const struct cf_context *ctx, const struct cf_ptmalloc *pt, struct cf_kept *kept,
+                 struct cf_err *err) {
+    const struct cf_chunkmap *map = cf_ptmalloc_map(pt);
+    kept->residency = cf_residency_of_mem(cf_malloc_mem(cf_ptmalloc_malloc(pt)));
+    int status = cf_trim_rule_of(pt, &kept->rule, err);
+    cf_progress(ctx, "simulating malloc_trim", 0, 0);
+    if (status == CF_OK)
+        status = cf_trim_simulate(map, &kept->rule, &kept->residency, &kept->trim, err);
+    if (status == CF_OK)
+        status = cf_freeing_find(map, &kept->rule, &kept->residency, &kept->trim, &kept->freeing,
+                                 err);
+    cf_progress(ctx, "judging pages", 0, 0);
+    if (status == CF_OK)
+        status = sweep_pages(map, kept, err);
+    if (status == CF_OK)
+        status = cf_top_pins_find(map, &kept->rule, &kept->top_pins, err);
+    return status;
+}
+
+void cf_kept_fini(struct cf_kept *kept) {
+    cf_top_pins_fini(&kept->top_pins);
+    cf_page_pins_free(kept->page_pins);
+    kept->page_pins = NULL;
+    cf_array_free(&kept->runs.runs);
+    cf_waste_fini(&kept->waste);
+    cf_freeing_fini(&kept->freeing);
+    cf_trim_fini(&kept->trim);
+    cf_trim_rule_fini(&kept->rule);
+}
