@@ -29,7 +29,7 @@ CREATE TABLE waste (
     class_order INTEGER NOT NULL,
     bytes INTEGER
 );
-CREATE INDEX waste_arena ON waste (arena_id, class);
+CREATE INDEX waste_arena ON waste (arena_id);
 
 CREATE VIEW v_waste AS SELECT arena_id, class, class_order, bytes FROM waste;
 

@@ -16,8 +16,8 @@ static bool sweep_heap(const struct cf_chunkmap *map, const struct cf_heap *heap
 }
 
 int cf_sweep(const struct cf_context *ctx, const struct cf_mem *mem, const struct cf_trim *trim,
-             const struct cf_chunkmap *map, size_t nr_arenas, struct cf_sizes **out_sizes, struct cf_holes **out_holes,
-             struct cf_err *err) {
+             const struct cf_chunkmap *map, size_t nr_arenas,
+             struct cf_sizes **out_sizes, struct cf_holes **out_holes, struct cf_err *err) {
     CF_CLEANUP(cf_sizes_freep) struct cf_sizes *sizes = NULL;
     CF_CLEANUP(cf_holes_freep) struct cf_holes *holes = NULL;
     int status = cf_sizes_new(map, nr_arenas, &sizes, err);

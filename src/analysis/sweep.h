@@ -13,7 +13,7 @@
 
 /* Both outputs are the caller's to free; `mem` and `trim` as for cf_holes_new(). */
 int cf_sweep(const struct cf_context *ctx, const struct cf_mem *mem, const struct cf_trim *trim,
-             const struct cf_chunkmap *map, size_t nr_arenas, struct cf_sizes **out_sizes, struct cf_holes **out_holes,
-             struct cf_err *err);
+             const struct cf_chunkmap *map, size_t nr_arenas,
+             struct cf_sizes **out_sizes, struct cf_holes **out_holes, struct cf_err *err);
 
 #endif

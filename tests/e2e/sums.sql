@@ -146,3 +146,71 @@ WHERE c.address < h.start OR c.address + c.size_bytes > h.end;
 SELECT 'heap', heap_id, resident_bytes, end - start m FROM v_heap WHERE resident_bytes > end - start
 UNION ALL
 SELECT 'hole', hole_id, resident_bytes, size_bytes FROM v_hole WHERE resident_bytes > size_bytes;
+
+--- the waterfall of an arena is its resident bytes
+SELECT a.arena_id, a.resident_bytes, sum(w.bytes) FROM v_arena a LEFT JOIN v_waste w USING (arena_id)
+GROUP BY a.arena_id HAVING a.resident_bytes IS NOT sum(w.bytes) OR count(*) <> 7;
+
+--- the waterfalls of the arenas add up to that of all
+SELECT class, sum(iif(arena_id IS NULL, 0, bytes)) arenas, sum(iif(arena_id IS NULL, bytes, 0)) whole
+FROM v_waste GROUP BY class HAVING arenas IS NOT whole OR count(*) <> 1 + (SELECT count(*) FROM v_arena);
+
+--- released ranges add up to what is releasable
+SELECT a.arena_id, a.releasable_bytes, a.releasable_top_bytes, w.bytes, r.*
+FROM v_arena a JOIN v_waste w ON w.arena_id = a.arena_id AND w.class = 'releasable'
+LEFT JOIN (SELECT arena_id, sum(resident_bytes) b, sum(iif(how = 'brk', resident_bytes, 0)) t
+           FROM v_trim_range GROUP BY 1) r USING (arena_id)
+WHERE a.releasable_bytes IS NOT ifnull(r.b, 0) OR a.releasable_top_bytes IS NOT ifnull(r.t, 0)
+   OR (w.bytes IS NOT NULL AND w.bytes IS NOT a.releasable_bytes);
+
+--- page pins add up to what is pinned
+SELECT a.arena_id, a.pinned_bytes, w.bytes, total(p.pinned_bytes)
+FROM v_arena a JOIN v_waste w ON w.arena_id = a.arena_id AND w.class = 'pinned'
+LEFT JOIN v_page_pin p ON p.arena_id = a.arena_id
+GROUP BY a.arena_id
+HAVING a.pinned_bytes IS NOT w.bytes OR ifnull(w.bytes, 0) <> total(p.pinned_bytes);
+
+--- page runs hold the live bytes of their heap, and all of its pages
+SELECT h.heap_id, h.live_bytes, sum(r.live_bytes), sum(r.pages)
+FROM v_heap h LEFT JOIN v_page_run r USING (heap_id)
+GROUP BY h.heap_id
+HAVING h.live_bytes IS NOT sum(r.live_bytes)
+    OR sum(r.pages) <> (h.end + 4095) / 4096 - h.start / 4096 OR min(r.start) <> h.start & ~4095;
+
+--- page runs do not leave gaps
+SELECT * FROM (SELECT start_hex, pages, start + pages * 4096
+                      - lead(start) OVER (PARTITION BY heap_id ORDER BY start) gap FROM v_page_run)
+WHERE gap <> 0;
+
+--- released ranges are resident page runs of their class, and those are all
+SELECT (SELECT total(resident_bytes) FROM v_trim_range) ranges, total(pages * 4096) runs
+FROM v_page_run WHERE class = 'releasable' AND resident = 1 HAVING ranges <> runs;
+
+--- released ranges lie in dead chunks or the top
+SELECT t.address_hex, t.length_bytes, c.address_hex, c.state
+FROM v_trim_range t JOIN v_heap h ON h.arena_id = t.arena_id AND t.address BETWEEN h.start AND h.end
+JOIN v_chunk c ON c.heap_id = h.heap_id AND c.address < t.address + t.length_bytes
+              AND c.address + c.size_bytes > t.address
+WHERE c.state NOT IN ('free', 'fast', 'top') OR (c.state = 'top' AND t.how <> 'brk');
+
+--- what holes would release is what trim releases below the tops
+SELECT total(h.releasable_bytes) histogram,
+       (SELECT total(releasable_bytes) FROM v_hole) holes,
+       (SELECT total(resident_bytes) FROM v_trim_range WHERE how = 'madvise') ranges
+FROM v_hole_histogram h HAVING histogram < ranges OR holes < ranges;
+
+--- top pins are live chunks, ranked downwards, without a gap in the ranks
+SELECT p.arena_id, p.rank, p.address_hex, c.state, c.size_bytes FROM v_top_pin p
+LEFT JOIN v_chunk c ON c.address = p.address
+WHERE c.state IS NOT 'live' OR c.size_bytes <> p.size_bytes OR c.heap_id <> p.heap_id
+   OR p.rank <> (SELECT count(*) FROM v_top_pin q WHERE q.arena_id = p.arena_id AND q.rank <= p.rank);
+
+--- a lower top pin unlocks more
+SELECT * FROM (SELECT arena_id, rank, unlocked_bytes
+                      - lag(unlocked_bytes) OVER (PARTITION BY arena_id ORDER BY rank) more
+               FROM v_top_pin) WHERE more <= 0;
+
+--- in the heap of the top, pins unlock all that is between
+SELECT p.arena_id, p.rank, p.unlocked_bytes, c.address - p.address + p.hole_below_bytes wanted
+FROM v_top_pin p JOIN v_chunk c ON c.heap_id = p.heap_id AND c.state = 'top'
+WHERE p.unlocked_bytes < wanted;
