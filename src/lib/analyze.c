@@ -138,7 +138,7 @@ int cf_analyze(const struct cf_context *ctx, const char *core_path, const char *
         .ctx = ctx,
         .options = options != NULL ? options : &defaults,
         .core_path = core_path,
-        .reading = {.fd = -1},
+        .reading = {0},
     };
     return analyze(&run, db_path, out, err);
 }

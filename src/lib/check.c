@@ -239,7 +239,7 @@ static int print(const struct cf_reading *reading, enum cf_outcome outcome, FILE
 int cf_check(const struct cf_context *ctx, const char *core_path, const struct cf_options *options,
              FILE *sink, enum cf_outcome *out, struct cf_err *err) {
     static const struct cf_options defaults;
-    CF_CLEANUP(cf_reading_fini) struct cf_reading reading = {.fd = -1};
+    CF_CLEANUP(cf_reading_fini) struct cf_reading reading = {0};
     int status =
         cf_reading_open(ctx, core_path, options != NULL ? options : &defaults, &reading, err);
     if (status != CF_OK)

@@ -1,34 +1,22 @@
 #include "lib/reading.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/err.h"
-
-static int open_file(struct cf_reading *reading, const char *path, struct cf_err *err) {
-    bool is_stdin = strcmp(path, "-") == 0;
-    const char *name = is_stdin ? "standard input" : path;
-    reading->fd =
-        is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
-    if (reading->fd < 0)
-        return cf_err_errno(err, CF_EINPUT, errno, "%s: cannot be opened", name);
-    struct stat st;
-    if (fstat(reading->fd, &st) != 0)
-        return cf_err_errno(err, CF_EINPUT, errno, "%s", name);
-    if (!S_ISREG(st.st_mode))
-        return cf_err_set(err, CF_EINPUT, "%s: not a file; save the core to a file first", name);
-    return CF_OK;
+static int open_core(const struct cf_context *ctx, struct cf_reading *reading, struct cf_err *err) {
+    const struct cf_core_origin origin = {
+        .holes_are_ours = !cf_input_holes_are_evidence(reading->input),
+        .truncated = cf_input_truncated(reading->input),
+    };
+    return cf_core_open_from(ctx, cf_input_fd(reading->input), cf_input_name(reading->input),
+                             &origin, &reading->core, err);
 }
 
 int cf_reading_open(const struct cf_context *ctx, const char *path,
                     const struct cf_options *options, struct cf_reading *reading,
                     struct cf_err *err) {
-    int status = open_file(reading, path, err);
+    int status = cf_input_open(ctx, path, &reading->input, err);
     if (status == CF_OK)
-        status = cf_core_open(ctx, reading->fd, path, &reading->core, err);
+        status = open_core(ctx, reading, err);
     if (status == CF_OK)
         status = cf_mem_new(ctx, reading->core, &reading->mem, err);
     if (status == CF_OK)
@@ -46,8 +34,7 @@ void cf_reading_fini(struct cf_reading *reading) {
     cf_modules_free(reading->modules);
     cf_mem_free(reading->mem);
     cf_core_free(reading->core);
-    if (reading->fd >= 0)
-        (void)close(reading->fd);
+    cf_input_free(reading->input);
 }
 
 bool cf_reading_has_heap(const struct cf_reading *reading) {

@@ -1,7 +1,7 @@
 /*
  * The reading side of every command that is given a core: the file, the core, its address space,
  * its modules, malloc, and the heaps walked. Each object borrows from those above it in the
- * struct. All zero but `fd` (-1) is empty; cf_reading_fini() frees whatever there is.
+ * struct. All zero is empty; cf_reading_fini() frees whatever there is.
  */
 #ifndef CF_LIB_READING_H
 #define CF_LIB_READING_H
@@ -10,13 +10,14 @@
 
 #include "core/core.h"
 #include "corefrag.h"
+#include "input/input.h"
 #include "libc/malloc.h"
 #include "mem/mem.h"
 #include "ptmalloc/heap.h"
 #include "sym/module.h"
 
 struct cf_reading {
-    int fd;
+    struct cf_input *input;
     struct cf_core *core;
     struct cf_mem *mem;
     struct cf_modules *modules;
@@ -24,7 +25,7 @@ struct cf_reading {
     struct cf_ptmalloc *pt;
 };
 
-/* Everything up to the walk. `path` "-" is standard input, where that is a file. */
+/* Everything up to the walk. `path` "-" is standard input, also from a pipe. */
 int cf_reading_open(const struct cf_context *ctx, const char *path,
                     const struct cf_options *options, struct cf_reading *reading,
                     struct cf_err *err);
