@@ -16,13 +16,26 @@ static const struct cli_command commands[] = {
     {"schema", cli_cmd_schema},
 };
 
+/* Names that came from a core may stand in a message: nothing in it shall drive the terminal. */
+static void print_harmless(const char *text) {
+    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
+        bool is_c1 = at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0;
+        if (*at < 0x20 || *at == 0x7f || is_c1)
+            (void)fprintf(stderr, "\\x%02x", *at);
+        else
+            (void)fputc(*at, stderr);
+    }
+}
+
 void cli_say(const char *format, ...) {
+    char text[2048];
     va_list args;
     va_start(args, format);
-    (void)fputs("corefrag: ", stderr);
-    (void)vfprintf(stderr, format, args);
-    (void)fputc('\n', stderr);
+    (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    (void)fputs("corefrag: ", stderr);
+    print_harmless(text);
+    (void)fputc('\n', stderr);
 }
 
 /* Drops what stdout could not take: a failure is said once, what follows an error is no data. */

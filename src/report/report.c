@@ -119,8 +119,8 @@ static void report_fini(struct cf_report *report) {
 
 static int add_sections(struct cf_report *report, struct cf_err *err) {
     static int (*const sections[])(struct cf_report *, struct cf_err *) = {
-        cf_report_headline, cf_report_evidence,  cf_report_arenas, cf_report_holes,
-        cf_report_sizes,    cf_report_anomalies, cf_report_footer,
+        cf_report_headline, cf_report_evidence, cf_report_memory,    cf_report_arenas,
+        cf_report_holes,    cf_report_sizes,    cf_report_anomalies, cf_report_footer,
     };
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
         int status = sections[i](report, err);

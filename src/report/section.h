@@ -79,6 +79,7 @@ int cf_report_table(struct cf_report *report, struct cf_section *section,
 /* The sections, in the report's order. */
 int cf_report_headline(struct cf_report *report, struct cf_err *err);
 int cf_report_evidence(struct cf_report *report, struct cf_err *err);
+int cf_report_memory(struct cf_report *report, struct cf_err *err);
 int cf_report_arenas(struct cf_report *report, struct cf_err *err);
 int cf_report_holes(struct cf_report *report, struct cf_err *err);
 int cf_report_sizes(struct cf_report *report, struct cf_err *err);

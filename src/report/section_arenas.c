@@ -30,21 +30,23 @@ static const struct cf_query arena_query = {
 static int add_summary(struct cf_report *report, struct cf_section *section, struct cf_err *err) {
     bool found;
     int64_t idle = 0;
+    /* Where threads may be missing, an arena without one says nothing. */
     int status = cf_db_query_i64(report->db,
                                  "SELECT count(*) FROM v_arena WHERE NOT is_main AND "
-                                 "coalesce(threads, attached_threads) = 0",
+                                 "coalesce(threads, attached_threads) = 0 AND "
+                                 "(SELECT value FROM meta WHERE key = 'core_complete')",
                                  &found, &idle, err);
     if (status != CF_OK)
         return status;
     const struct cf_totals *totals = &report->totals;
     int64_t threads = cf_report_meta_i64(report, "threads");
-    char none[64] = "each serves a thread";
+    char none[64] = "";
     if (idle > 0)
-        (void)snprintf(none, sizeof none, "%" PRId64 " arena%s no thread", idle,
+        (void)snprintf(none, sizeof none, "; %" PRId64 " arena%s no thread", idle,
                        idle == 1 ? " serves" : "s serve");
     cf_section_text(section, CF_TONE_PLAIN,
                     "%" PRId64 " arena%s in %" PRId64 " heap%s for %" PRId64
-                    " thread%s; %s. Freed: in bins, tcaches, fastbins.",
+                    " thread%s%s. Freed: in bins, tcaches, fastbins.",
                     totals->arenas, cf_format_plural(totals->arenas), totals->heaps,
                     cf_format_plural(totals->heaps), threads, cf_format_plural(threads), none);
     return CF_OK;

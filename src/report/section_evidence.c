@@ -79,8 +79,7 @@ static void add_residency(struct cf_report *report, struct cf_table *table) {
                       "exact: the core leaves out pages that were not in memory");
     else if (strcmp(source, "none") == 0)
         cf_table_fact(table, "in memory",
-                      "unknown: nothing in this core says which pages were in "
-                      "memory (with swap or paging out, fewer than mapped)");
+                      "unknown: nothing in this core says which pages were in memory");
     else
         cf_table_fact(table, "in memory",
                       "at least: nothing proves that holes in this file are the kernel's, so pages "

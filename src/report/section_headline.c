@@ -37,15 +37,51 @@ static void add_title(struct cf_report *report) {
                                                   : "at least");
 }
 
-static void add_no_heap(struct cf_report *report, struct cf_section *section) {
+/* Nothing of what only the program writes is in the core: then the heap is not either, whichever it
+ * was. */
+static int nothing_dumped(struct cf_report *report, bool *out, struct cf_err *err) {
+    bool found;
+    int64_t bytes = 0;
+    int status = cf_db_query_i64(report->db,
+                                 "SELECT sum(dumped_bytes) FROM v_segment WHERE kind IN "
+                                 "('anonymous', 'unknown') AND flags LIKE '_w%'",
+                                 &found, &bytes, err);
+    *out = found && bytes == 0;
+    return status;
+}
+
+static int add_no_heap(struct cf_report *report, struct cf_section *section, struct cf_err *err) {
+    bool is_not_dumped = false;
+    int status = nothing_dumped(report, &is_not_dumped, err);
+    if (status != CF_OK)
+        return status;
     if (cf_report_meta_i64(report, "core_complete") == 0)
         cf_section_text(section, CF_TONE_LEAD,
                         "NO HEAP FOUND: the core is incomplete, and glibc malloc's data is not in "
                         "the part that there is.");
+    else if (is_not_dumped)
+        cf_section_text(section, CF_TONE_LEAD,
+                        "NO HEAP IN THIS CORE: the process's own memory was not dumped. "
+                        "/proc/PID/coredump_filter needs bit 0x1 for it; 0x33 is the kernel's "
+                        "default.");
     else
         cf_section_text(section, CF_TONE_LEAD,
                         "NO GLIBC MALLOC HEAP: no arena that was ever used is in this core. The "
-                        "program may use another allocator, or no malloc at all.");
+                        "program uses another allocator, or no malloc at all.");
+    return CF_OK;
+}
+
+static void add_warning(struct cf_report *report, struct cf_section *section) {
+    char bytes[CF_FORMAT_MAX];
+    int64_t missing = cf_report_meta_i64(report, "missing_bytes");
+    if (cf_report_meta_i64(report, "core_complete") == 0 && missing > 0)
+        cf_section_text(section, CF_TONE_WARNING,
+                        "INCOMPLETE CORE: %s are missing. What follows is only what is there.",
+                        cf_report_bytes(report, bytes, missing));
+    else if (cf_report_meta_i64(report, "core_complete") == 0)
+        cf_section_text(section, CF_TONE_WARNING,
+                        "INCOMPLETE CORE: an unknown part is missing. What follows is only what is "
+                        "there.");
 }
 
 static double percent(int64_t part, int64_t whole) {
@@ -151,13 +187,11 @@ static void add_parts(struct cf_report *report, struct cf_section *section) {
 }
 
 int cf_report_headline(struct cf_report *report, struct cf_err *err) {
-    (void)err;
     add_title(report);
     struct cf_section *section = cf_doc_section(report->doc, "headline", NULL);
-    if (report->totals.arenas == 0) {
-        add_no_heap(report, section);
-        return CF_OK;
-    }
+    if (report->totals.arenas == 0)
+        return add_no_heap(report, section, err);
+    add_warning(report, section);
     add_heap(report, section);
     add_holes(report, section);
     add_resident(report, section);

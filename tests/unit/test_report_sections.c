@@ -118,6 +118,7 @@ static void an_incomplete_core_says_what_is_missing(void **state) {
     (void)state;
     char *text = report_of(META CUT EXACT ARENA("6291456"), &(struct cf_report_options){0});
     assert_says(text, "incomplete");
+    assert_says(text, "INCOMPLETE CORE: 117.7 MiB are missing");
     assert_says(text, "117.7 MiB that its headers promise are not in the file");
     free(text);
 }
@@ -130,6 +131,12 @@ static void a_core_without_a_heap_reads_well(void **state) {
     } cases[] = {
         {META COMPLETE EXACT, "NO GLIBC MALLOC HEAP"},
         {META CUT NO_RESIDENCY, "NO HEAP FOUND: the core is incomplete"},
+        {META COMPLETE NO_RESIDENCY "INSERT INTO segment VALUES (0, 4096, 8192, 'rw-', "
+                                    "'anonymous', NULL, NULL, 0, 0, NULL);",
+         "NO HEAP IN THIS CORE: the process's own memory was not dumped."},
+        {META COMPLETE EXACT "INSERT INTO module VALUES (0, 4096, 8192, 'r-x', "
+                             "'/lib/libjemalloc.so.2', NULL, 'elf', 4096, NULL);",
+         "/lib/libjemalloc.so.2"},
         {"", "NO HEAP FOUND"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
