@@ -57,4 +57,5 @@ void checks_read(struct checks *checks, const char *name) {
     }
     if (checks->nr == before)
         die(name, "has no checks");
+    checks->nr_files++;
 }

@@ -25,7 +25,7 @@ enum { CHECKS_MAX = 96 };
 
 struct checks {
     struct check row[CHECKS_MAX];
-    size_t nr;
+    size_t nr, nr_files;
 };
 
 /*

@@ -154,7 +154,16 @@ static void every_example_query_runs(void **state) {
     assert_true(nr > 0);
 }
 
-int e2e_scenario(const char *scenario, enum e2e_producer producer, const struct checks *checks) {
+static const struct checks *all_checks(void) {
+    static const char *const files[] = {"truth", "sums"};
+    static struct checks checks;
+    for (size_t i = 0; i < sizeof files / sizeof *files && checks.nr_files <= i; i++)
+        checks_read(&checks, files[i]);
+    return &checks;
+}
+
+int e2e_scenario(const char *scenario, enum e2e_producer producer) {
+    const struct checks *checks = all_checks();
     struct CMUnitTest tests[CHECKS_MAX + 2] = {cmocka_unit_test(the_exit_code_is_zero),
                                                cmocka_unit_test(every_example_query_runs)};
     for (size_t i = 0; i < checks->nr; i++) {
@@ -164,6 +173,7 @@ int e2e_scenario(const char *scenario, enum e2e_producer producer, const struct 
     }
     char name[80];
     snprintf(name, sizeof name, "%s%s", scenario, producer == E2E_GDB ? " (gdb)" : "");
+    print_message("[ SCENARIO ] %s\n", name);
     current = (struct e2e_run){.scenario = scenario, .producer = producer};
     return _cmocka_run_group_tests(name, tests, checks->nr + 2, set_up, tear_down);
 }

@@ -55,9 +55,9 @@ void e2e_no_rows(sqlite3 *db, const char *sql);
 long long e2e_number(sqlite3 *db, const char *sql, long long otherwise);
 
 /*
- * Runs a scenario, analyzes its core, and applies the checks; every example query must run, too.
- * Returns the number of failed tests, as cmocka does.
+ * Runs a scenario, analyzes its core, and applies every file of checks; every example query must
+ * run, too. Returns the number of failed tests, as cmocka does.
  */
-int e2e_scenario(const char *scenario, enum e2e_producer producer, const struct checks *checks);
+int e2e_scenario(const char *scenario, enum e2e_producer producer);
 
 #endif

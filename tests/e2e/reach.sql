@@ -1,0 +1,25 @@
+-- What the program knows to be held or lost, against our reachability. The format is that of
+-- truth.sql.
+
+--- nothing that is held is called unreachable
+SELECT printf('0x%x', t.address) pointer, t.usable, c.state, c.reachable
+FROM truth_live t LEFT JOIN v_chunk c ON c.address = t.address - 16
+WHERE t.mark = 'held' AND c.reachable IS NOT 1;
+
+--- of what is leaked at least 999 in 1000 are found
+SELECT count(*) leaked, sum(c.reachable IS NOT 0) missed
+FROM truth_live t LEFT JOIN v_chunk c ON c.address = t.address - 16 WHERE t.mark = 'leaked'
+HAVING count(*) > 0 AND sum(c.reachable IS NOT 0) * 1000 > count(*);
+
+--- what libc holds for itself is no leak
+SELECT address_hex, size_bytes, state FROM v_chunk
+WHERE reachable = 0 AND user_address NOT IN (SELECT address FROM truth_live);
+
+--- v_leak adds up to the unreachable chunks
+SELECT * FROM (SELECT total(chunks) c, total(bytes) b FROM v_leak),
+              (SELECT count(*) uc, total(size_bytes) ub FROM v_chunk WHERE reachable = 0)
+WHERE c <> uc OR b <> ub;
+
+--- only live chunks are examined
+SELECT address_hex, state, reachable FROM v_chunk
+WHERE (state IN ('live', 'mmapped')) <> (reachable IS NOT NULL);

@@ -1,0 +1,209 @@
+/*
+ * The command line: exit codes, what goes to stdout and what to stderr, which files appear. Each
+ * case is a command for the shell, run in a folder that holds
+ *
+ *     core        a whole core          cut     its first half
+ *     text        no core               done.db an analysis of core
+ */
+#include "e2e.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A NULL pattern says nothing; "" says that nothing may be printed. */
+struct cli_case {
+    const char *name;
+    const char *command;
+    int exit_code;
+    const char *in_stdout;
+    const char *in_stderr;
+};
+
+static const struct cli_case cases[] = {
+    /* usage */
+    {"no argument is a usage error", "$C", 2, "", "Usage"},
+    {"an unknown option is a usage error", "$C analyze --nope core", 2, "", "nope"},
+    {"an option without its value is a usage error", "$C analyze core -o", 2, "", NULL},
+    {"two cores are a usage error", "$C analyze core core -o x.db", 2, "", NULL},
+    {"a wrong word for --chunks is a usage error", "$C analyze core -o x.db --chunks some", 2, "",
+     "some"},
+    {"a wrong format is a usage error", "$C report done.db --format yaml", 2, "", "yaml"},
+    {"help goes to stdout", "$C --help", 0, "Usage", ""},
+    {"the version goes to stdout", "$C --version", 0, "corefrag", ""},
+    /* input */
+    {"a missing core is named", "$C analyze nowhere -o x.db", 3, "", "nowhere"},
+    {"a text is no core", "$C analyze text -o x.db", 3, "", "text"},
+    {"an empty file is no core", ": >empty; $C analyze empty -o x.db", 3, "", "empty"},
+    {"a folder is no core", "$C analyze . -o x.db", 3, "", NULL},
+    {"a program is no core", "$C analyze \"$C\" -o x.db", 3, "", NULL},
+    {"an input that fails leaves no database", "$C analyze text -o x.db; ls", 0, "text", NULL},
+    {"check of a text says that it is no core", "$C check text", 3, "", "text"},
+    {"report of a core is told from a database", "$C report core", 3, "", "core"},
+    {"report of a text is told from a database", "$C report text", 3, "", "text"},
+    {"report of another database is refused", "sqlite3 o.db 'CREATE TABLE t(a)' && $C report o.db",
+     3, "", "o.db"},
+    {"a missing database is named", "$C report nowhere.db", 3, "", "nowhere.db"},
+    /* done */
+    {"analyze prints nothing", "$C analyze core -o x.db", 0, "", ""},
+    {"check says what the core is", "$C check core", 0, "glibc", ""},
+    {"check writes no file", "$C check core >/dev/null; ls *.db", 0, "done.db\n", ""},
+    {"a report goes to stdout", "$C report done.db", 0, "arena", ""},
+    {"a report goes to a file", "$C report done.db -o r.txt && cat r.txt", 0, "arena", ""},
+    {"a core alone is analyzed and reported", "mkdir d; cd d; $C ../core && ls", 0, "core.db",
+     NULL},
+    {"half a core is analyzed as far as it goes", "$C analyze cut -o x.db", 4, "", "incomplete"},
+    {"check of half a core says that it is cut", "$C check cut", 4, NULL, NULL},
+    {"the core comes by standard input", "$C analyze - -o x.db <core", 0, "", ""},
+    {"standard input gives the database no name", "$C analyze - <core", 2, "", "-o"},
+    {"schema lists the views", "$C schema", 0, "v_arena", ""},
+    {"schema shows the columns of a view", "$C schema v_chunk", 0, "user_address", ""},
+    {"schema of what is no view is a usage error", "$C schema v_nope", 2, "", "v_nope"},
+    /* output */
+    {"an existing file is not overwritten", "echo mine >x.db; $C analyze core -o x.db", 7, "",
+     "--force"},
+    {"what was there stays", "echo mine >x.db; $C analyze core -o x.db; cat x.db", 0, "mine", NULL},
+    {"force overwrites", "echo mine >x.db; $C analyze core -o x.db --force && $C report x.db", 0,
+     "arena", ""},
+    {"a folder that does not exist is an output error", "$C analyze core -o no/x.db", 7, "", "no/"},
+    {"a full disk under a report is an output error", "$C report done.db >/dev/full", 7, NULL,
+     NULL},
+    {"a full disk under the help is an output error", "$C --help >/dev/full", 7, NULL, NULL},
+    {"nothing but the database appears", "ls >before; $C analyze core -o x.db; ls | diff before -",
+     1, "> x.db\n", ""},
+    {"the database is for its owner alone", "umask 0; $C analyze core -o x.db && stat -c %a x.db",
+     0, "600\n", ""},
+    {"one that is overwritten is for its owner alone",
+     "umask 0; echo mine >x.db; $C analyze core -o x.db --force && stat -c %a x.db", 0, "600\n",
+     ""},
+    {"a signal leaves nothing behind",
+     "ls >before; $C analyze core -o x.db & sleep 0.02; kill $!; wait $!; rm -f x.db;"
+     " ls | diff before -",
+     0, "", NULL},
+    /* what is in the database */
+    {"no chunks are listed when none are asked for",
+     "$C analyze core -o x.db --chunks none && sqlite3 x.db 'SELECT count(*) FROM v_chunk;"
+     " SELECT sum(chunks) > 1000 FROM v_size_class'",
+     0, "0\n1\n", ""},
+    {"only dead chunks are listed when free is asked for",
+     "$C analyze core -o x.db --chunks free && sqlite3 x.db \"SELECT count(*) > 100, sum(state ="
+     " 'live') FROM v_chunk\"",
+     0, "1|0\n", ""},
+};
+
+static char folder[PATH_ROOM];
+
+static int run_shell(const char *command) {
+    char *const argv[] = {"sh", "-c", (char *)command, NULL};
+    return process_run(folder, argv);
+}
+
+/* What a command may leave behind for the next one. */
+static void tidy(void) {
+    run_shell("rm -rf x.db before d r.txt o.db empty core.db x.db-journal");
+}
+
+static void check_text(const char *which, const char *pattern) {
+    char *text = process_text(folder, which);
+    assert_non_null(text);
+    if (pattern && !pattern[0] && text[0])
+        fail_msg("%s should be empty: %s", which, text);
+    if (pattern && !strstr(text, pattern))
+        fail_msg("%s lacks '%s': %s", which, pattern, text);
+    free(text);
+}
+
+static void run_case(void **state) {
+    const struct cli_case *c = *state;
+    tidy();
+    int code = run_shell(c->command);
+    if (code != c->exit_code) {
+        char *talk = process_text(folder, "stderr");
+        print_error("%s: %s\n", c->command, talk ? talk : "");
+        free(talk);
+    }
+    assert_int_equal(code, c->exit_code);
+    check_text("stdout", c->in_stdout);
+    check_text("stderr", c->in_stderr);
+}
+
+/* Rows of `table` that one database has and the other lacks, apart from those that say when. */
+static void compare_table(sqlite3 *db, const char *table) {
+    static const char *const format =
+        "SELECT '%w', * FROM (SELECT * FROM main.\"%w\" EXCEPT SELECT * FROM other.\"%w\" UNION ALL"
+        " SELECT * FROM (SELECT * FROM other.\"%w\" EXCEPT SELECT * FROM main.\"%w\"))%s";
+    const char *but = strcmp(table, "meta") == 0 ? " WHERE key NOT LIKE 'analyzed%'" : "";
+    char *sql = sqlite3_mprintf(format, table, table, table, table, table, but);
+    e2e_no_rows(db, sql);
+    sqlite3_free(sql);
+}
+
+static void two_runs_make_the_same_database(void **state) {
+    (void)state;
+    tidy();
+    assert_int_equal(run_shell("$C analyze core -o x.db"), 0);
+    char path[PATH_ROOM + 16];
+    snprintf(path, sizeof path, "%s/done.db", folder);
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    char *attach = sqlite3_mprintf("ATTACH '%q/x.db' AS other", folder);
+    assert_int_equal(sqlite3_exec(db, attach, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_free(attach);
+    compare_table(db, "sqlite_schema");
+    sqlite3_stmt *tables;
+    sqlite3_prepare_v2(db, "SELECT name FROM main.sqlite_schema WHERE type = 'table'", -1, &tables,
+                       NULL);
+    int nr = 0;
+    for (; sqlite3_step(tables) == SQLITE_ROW; nr++)
+        compare_table(db, (const char *)sqlite3_column_text(tables, 0));
+    sqlite3_finalize(tables);
+    sqlite3_close(db);
+    assert_true(nr > 10);
+}
+
+/* The sample is a tar inside zstd; its holes say exactly what was resident, if they survive. */
+static void the_sample_is_analyzed_as_it_is_packed(void **state) {
+    (void)state;
+    tidy();
+    char sample[PATH_ROOM], command[PATH_ROOM + 200];
+    assert_non_null(realpath("samples/session_server.tar.zst", sample));
+    snprintf(command, sizeof command,
+             "$C analyze '%s' -o x.db && sqlite3 x.db \"SELECT value FROM meta WHERE key ="
+             " 'residency_exact'; SELECT count(*) > 40 FROM v_arena\"",
+             sample);
+    assert_int_equal(run_shell(command), 0);
+    check_text("stdout", "1\n1\n");
+}
+
+static int set_up(void **state) {
+    (void)state;
+    struct e2e_run run = {.scenario = "bins"};
+    if (!process_corefrag() || setenv("C", process_corefrag(), 1) || !e2e_make_core(&run))
+        return -1;
+    strcpy(folder, run.folder);
+    return run_shell("[ -e core ] || mv core.* core; rm -f truth*; echo no core >text;"
+                     " head -c $(($(stat -c %s core) / 2)) core >cut;"
+                     " $C analyze core -o done.db") == 0
+               ? 0
+               : -1;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    run_shell("rm -rf ./*");
+    process_folder_remove(folder);
+    return 0;
+}
+
+int main(void) {
+    enum { NR = sizeof cases / sizeof *cases };
+    struct CMUnitTest tests[NR + 2] = {cmocka_unit_test(two_runs_make_the_same_database),
+                                       cmocka_unit_test(the_sample_is_analyzed_as_it_is_packed)};
+    for (size_t i = 0; i < NR; i++) {
+        tests[i + 2] = (struct CMUnitTest){
+            .name = cases[i].name, .test_func = run_case, .initial_state = (void *)&cases[i]};
+    }
+    return _cmocka_run_group_tests("cli", tests, NR + 2, set_up, tear_down) != 0;
+}

@@ -1,0 +1,48 @@
+-- The verdict, and its bytes within one in a hundred of the process's own account. The format is
+-- that of truth.sql.
+
+--- the verdict is the one that this scenario must get
+SELECT t.value must, v.code, v.headline FROM truth_figure t LEFT JOIN v_verdict v
+WHERE t.kind = 'verdict' AND v.code IS NOT t.value;
+
+--- the verdict is none that this scenario must not get
+SELECT t.value must_not, v.headline FROM truth_figure t JOIN v_verdict v ON v.code = t.value
+WHERE t.kind = 'verdict_not';
+
+--- there is one verdict
+SELECT count(*) FROM v_verdict HAVING count(*) <> 1;
+
+--- resident is what the kernel calls anonymous
+--- needs residency
+SELECT v.resident_bytes, t.value anonymous FROM v_verdict v, truth_figure t
+WHERE t.kind = 'anonymous' AND abs(v.resident_bytes - t.value) > t.value / 100 + 16384;
+
+--- resident of the heap is what pagemap showed of it
+--- needs residency
+SELECT heap_resident_bytes, pagemap FROM v_verdict,
+    (SELECT 4096 * count(*) pagemap FROM v_heap h JOIN truth_page p
+     ON p.address >= h.start AND p.address < h.end)
+WHERE abs(heap_resident_bytes - pagemap) > pagemap / 100;
+
+--- live is what the program holds, and libc's few
+SELECT live_bytes, held FROM v_verdict,
+    (SELECT total(usable) + 8 * count(*) held FROM truth_live),
+    (SELECT value threads FROM truth_figure WHERE kind = 'threads')
+WHERE abs(live_bytes - held) > held / 100 + 1000 * threads;
+
+--- releasable is what a real malloc_trim(0) gave back
+--- needs residency
+SELECT v.releasable_bytes, b.value - a.value came_back
+FROM v_verdict v, truth_figure b, truth_figure a
+WHERE b.kind = 'trim_anonymous_before' AND a.kind = 'trim_anonymous_after'
+  AND v.releasable_bytes <> b.value - a.value;
+
+--- retained is all that is resident and neither live nor overhead
+--- needs residency
+SELECT v.retained_free_bytes, sum(w.bytes) FROM v_verdict v, v_waste w
+WHERE w.arena_id IS NULL AND w.class NOT IN ('live', 'overhead')
+GROUP BY v.retained_free_bytes HAVING v.retained_free_bytes IS NOT sum(w.bytes);
+
+--- every finding has its title, its query, and says how exact it is
+SELECT code, title, exactness FROM v_finding
+WHERE exactness NOT IN ('exact', 'at-least', 'bound') OR sql IS NULL OR title IS NULL;
