@@ -51,12 +51,10 @@ SELECT address_hex, state, arena_id, heap_id FROM v_chunk
 WHERE (state = 'mmapped') <> (heap_id IS NULL);
 
 --- no freed pointer lies in a live chunk that the program does not know
-WITH f AS (SELECT address, (SELECT max(c.address) FROM v_chunk c
-                            WHERE c.address <= f.address - 16) chunk FROM truth_freed f)
 SELECT printf('0x%x', f.address) pointer, c.address_hex, c.size_bytes, c.state
-FROM f JOIN v_chunk c ON c.address = f.chunk
-WHERE c.address + c.size_bytes > f.address - 16 AND c.state IN ('live', 'mmapped')
-  AND c.user_address NOT IN (SELECT address FROM truth_live);
+FROM v_chunk c CROSS JOIN truth_freed f
+     ON f.address >= c.user_address AND f.address < c.user_address + c.size_bytes
+WHERE c.state IN ('live', 'mmapped') AND c.user_address NOT IN (SELECT address FROM truth_live);
 
 --- the live chunks that the program does not know are libc's: thread caches, vectors for TLS
 SELECT count(*) chunks, max(size_bytes) largest FROM v_chunk
