@@ -11,7 +11,7 @@
 enum {
     RING_ENTRIES = 32,         /* pointers whose planes are being fetched */
     STACK_ENTRIES = 32768,
-    PIECE_WORDS = 512,         /* of a large chunk at a time, so that an array floods nothing */
+    PIECE_WORDS = 2048,        /* of a large chunk at a time, so that an array floods nothing */
     WINDOW_SHIFT = 24,
     TICK_ITEMS = 256,          /* pieces of work between two looks at our page faults */
     FAULTS_MAX = 512,          /* a fault maps up to 16 pages: 32 MiB */
@@ -182,23 +182,32 @@ static void scan_range(struct marker *m, uint64_t addr, uint64_t end) {
     m->mark->stats.unreadable_bytes += scan.unreadable_bytes;
 }
 
-static void scan_work(struct marker *m, struct work work) {
-    const struct cf_extent *extent = work.extent;
-    uint64_t nr_words = work.nr_words;
+/* Cuts the next piece off a large chunk's work, and puts the rest back: the work's own place on
+ * the stack was just freed. Pages that were not in memory are stepped over. */
+static void cut_piece(struct marker *m, struct work *work) {
     unsigned word_bytes = m->resolver->word_bytes;
-    if (nr_words > PIECE_WORDS) { /* its own slot was just freed, so there is room */
-        nr_words = PIECE_WORDS;
-        m->stack[m->nr_stack++] = (struct work){
-            extent, work.addr + nr_words * word_bytes, work.nr_words - nr_words,
-        };
-    }
+    uint64_t end = work->addr + work->nr_words * word_bytes;
+    uint64_t run_end;
+    cf_scan_run(m->mem, work->addr, end, &work->addr, &run_end);
+    work->nr_words = (run_end - work->addr) / word_bytes;
+    if (work->nr_words > PIECE_WORDS)
+        work->nr_words = PIECE_WORDS;
+    uint64_t rest = work->nr_words > 0 ? work->addr + work->nr_words * word_bytes : run_end;
+    if (rest < end)
+        m->stack[m->nr_stack++] = (struct work){work->extent, rest, (end - rest) / word_bytes};
+}
+
+static void scan_work(struct marker *m, struct work work) {
+    if (work.nr_words > PIECE_WORDS)
+        cut_piece(m, &work);
+    const struct cf_extent *extent = work.extent;
     if (extent->bytes == NULL) {
-        scan_range(m, work.addr, work.addr + nr_words * word_bytes);
+        scan_range(m, work.addr, work.addr + work.nr_words * m->resolver->word_bytes);
         return;
     }
     const unsigned char *bytes = extent->bytes + (work.addr - extent->start);
-    CF_SCAN_WORDS(m->resolver, bytes, nr_words, consider, m);
-    m->mark->stats.words += nr_words;
+    CF_SCAN_WORDS(m->resolver, bytes, work.nr_words, consider, m);
+    m->mark->stats.words += work.nr_words;
     tick(m);
 }
 
