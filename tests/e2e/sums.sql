@@ -195,9 +195,9 @@ WHERE c.state NOT IN ('free', 'fast', 'top') OR (c.state = 'top' AND t.how <> 'b
 
 --- what holes would release is what trim releases below the tops
 SELECT total(h.releasable_bytes) histogram,
-       (SELECT total(releasable_bytes) FROM v_hole) holes,
+       (SELECT total(releasable_bytes) FROM v_hole) large,
        (SELECT total(resident_bytes) FROM v_trim_range WHERE how = 'madvise') ranges
-FROM v_hole_histogram h HAVING histogram < ranges OR holes < ranges;
+FROM v_hole_histogram h HAVING histogram < ranges OR large < ranges;
 
 --- top pins are live chunks, ranked downwards, without a gap in the ranks
 SELECT p.arena_id, p.rank, p.address_hex, c.state, c.size_bytes FROM v_top_pin p
