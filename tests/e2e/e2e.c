@@ -112,7 +112,7 @@ static int tear_down(void **state) {
 static bool is_met(enum checks_need need) {
     const char *sql[] = {
         [CHECKS_ALWAYS] = "SELECT 1",
-        [CHECKS_RESIDENCY] = "SELECT value = '1' FROM meta WHERE key = 'residency_exact'",
+        [CHECKS_RESIDENCY] = "SELECT value = 1 FROM meta WHERE key = 'residency_exact'",
         [CHECKS_TRACED] = "SELECT value = 1 FROM truth_figure WHERE kind = 'trim_traced'",
     };
     return e2e_number(current.db, sql[need], 0) == 1;
