@@ -1,0 +1,172 @@
+/* Roots: which ranges of a process without a heap count, under which name, and what is missing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <elf.h>
+#include <string.h>
+
+#include "analysis/roots.h"
+#include "core/core.h"
+#include "libc/malloc.h"
+#include "mem/mem.h"
+#include "ptmalloc/heap.h"
+#include "synth.h"
+
+enum {
+    PAGE = 0x1000,
+    RODATA = 0x400000, /* five neighbours of one module, a page each */
+    TEXT = RODATA + PAGE,
+    RELRO = TEXT + PAGE,
+    DATA = RELRO + PAGE,
+    BSS = DATA + PAGE,
+    ANONYMOUS = 0x500000,
+    PROTECTED = 0x600000,
+    SHARED = 0x700000,
+    NEVER_WRITTEN = 0x800000,
+    STACK = 0x7ff00000,
+};
+
+struct world {
+    struct synth *synth;
+    struct synth_segment *shared;
+    struct cf_core *core;
+    struct cf_mem *mem;
+    struct cf_malloc *found;
+    struct cf_ptmalloc *pt;
+    struct cf_stacks stacks;
+    struct cf_roots roots;
+};
+
+static void add(struct world *w, uint64_t addr, uint32_t flags, const char *path) {
+    struct synth_segment *segment = synth_segment(w->synth, addr, PAGE, flags);
+    synth_fill(w->synth, addr, 3, PAGE);
+    if (path != NULL)
+        synth_file(w->synth, addr, addr + PAGE, 0, path);
+    if (addr == SHARED)
+        w->shared = segment;
+}
+
+static void world_init(struct world *w) {
+    *w = (struct world){.synth = synth_new(CF_MACHINE_X86_64)};
+    add(w, RODATA, SYNTH_R, "/lib/libfoo.so");
+    add(w, TEXT, SYNTH_RX, "/lib/libfoo.so");
+    add(w, RELRO, SYNTH_R, "/lib/libfoo.so");
+    add(w, DATA, SYNTH_RW, "/lib/libfoo.so");
+    add(w, BSS, SYNTH_RW, NULL);
+    add(w, ANONYMOUS, SYNTH_RW, NULL);
+    add(w, PROTECTED, SYNTH_R, NULL);
+    add(w, SHARED, SYNTH_RW, "/dev/shm/segment");
+    add(w, STACK, SYNTH_RW, NULL);
+    synth_segment(w->synth, NEVER_WRITTEN, PAGE, SYNTH_RW)->file_bytes = 0;
+    synth_auxv(w->synth, AT_RANDOM, STACK + 0xf00);
+    synth_thread(w->synth, 77, 6, 0, STACK + 0x800);
+}
+
+static void world_fini(struct world *w) {
+    cf_roots_fini(&w->roots);
+    cf_stacks_fini(&w->stacks);
+    cf_ptmalloc_free(w->pt);
+    cf_malloc_free(w->found);
+    cf_mem_free(w->mem);
+    cf_core_free(w->core);
+    synth_free(w->synth);
+}
+
+static void find(struct world *w) {
+    struct cf_err err;
+    assert_int_equal(cf_core_open(NULL, synth_fd(w->synth), "synth", &w->core, &err), CF_OK);
+    assert_int_equal(cf_mem_new(NULL, w->core, &w->mem, &err), CF_OK);
+    assert_int_equal(cf_malloc_find(NULL, w->mem, &w->found, &err), CF_OK);
+    assert_int_equal(cf_ptmalloc_walk(NULL, w->found, 1, &w->pt, &err), CF_OK);
+    assert_int_equal(cf_stacks_find(&w->stacks, w->mem, &err), CF_OK);
+    assert_int_equal(cf_roots_find(&w->roots, w->mem, w->pt, &w->stacks, &err), CF_OK);
+}
+
+static void what_was_writable_once_is_a_root_and_constants_are_not(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t addr;
+        const char *kind; /* NULL: no root */
+        const char *label;
+    } cases[] = {
+        {RODATA, NULL, NULL},
+        {TEXT + 8, NULL, NULL},
+        {RELRO + 8, "global", "libfoo.so"},
+        {DATA + PAGE - 8, "global", "libfoo.so"},
+        {BSS, "global", "libfoo.so"},
+        {ANONYMOUS, "mapping", "anonymous mapping"},
+        {PROTECTED, "mapping", "anonymous mapping"},
+        {SHARED, "mapping", NULL},
+        {NEVER_WRITTEN, NULL, NULL},
+        {STACK, NULL, NULL},
+        {STACK + 0x800 - 129, NULL, NULL},
+        {STACK + 0x800 - 128, "stack", "thread 77"},
+        {STACK + PAGE - 1, "stack", "thread 77"},
+    };
+    struct world w;
+    world_init(&w);
+    find(&w);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct cf_root *root = cf_roots_at(&w.roots, cases[i].addr);
+        if (cases[i].kind == NULL) {
+            assert_null(root);
+            continue;
+        }
+        assert_non_null(root);
+        assert_string_equal(cf_root_kind_name(root->kind), cases[i].kind);
+        char label[64];
+        cf_root_label(&w.roots, root, label, sizeof label);
+        if (cases[i].label != NULL)
+            assert_string_equal(label, cases[i].label);
+    }
+    assert_int_equal(w.roots.bytes[CF_ROOT_GLOBAL], 3 * PAGE);
+    assert_int_equal(w.roots.bytes[CF_ROOT_STACK], 0x800 + 128);
+    assert_true(w.roots.bytes[CF_ROOT_REGISTER] > 0);
+    assert_false(cf_roots_have_gaps(&w.roots));
+    world_fini(&w);
+}
+
+static void shared_memory_that_was_not_dumped_is_missing(void **state) {
+    (void)state;
+    struct world w;
+    world_init(&w);
+    w.shared->file_bytes = 0;
+    find(&w);
+    assert_int_equal(w.roots.missing[CF_ROOT_MAPPING].bytes, PAGE);
+    assert_int_equal(w.roots.missing[CF_ROOT_MAPPING].places, 1);
+    assert_int_equal(w.roots.missing[CF_ROOT_GLOBAL].places, 0);
+    assert_true(cf_roots_have_gaps(&w.roots));
+    char text[200];
+    cf_roots_missing_text(&w.roots, text, sizeof text);
+    assert_non_null(strstr(text, "other mappings"));
+    world_fini(&w);
+}
+
+/* The stack is the last segment with data: cut it out of the file. */
+static void a_stack_that_is_cut_off_is_missing(void **state) {
+    (void)state;
+    struct world w;
+    world_init(&w);
+    (void)synth_fd(w.synth);
+    uint64_t stack_at = synth_offset(w.synth, 8);
+    world_fini(&w);
+    world_init(&w);
+    synth_options(w.synth)->truncate_bytes = stack_at;
+    find(&w);
+    assert_null(cf_roots_at(&w.roots, STACK + 0x900));
+    assert_int_equal(w.roots.missing[CF_ROOT_STACK].bytes, 0x800 + 128);
+    assert_true(cf_roots_have_gaps(&w.roots));
+    world_fini(&w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_writable_once_is_a_root_and_constants_are_not),
+        cmocka_unit_test(shared_memory_that_was_not_dumped_is_missing),
+        cmocka_unit_test(a_stack_that_is_cut_off_is_missing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
