@@ -45,9 +45,11 @@ static NOINLINE void wipe_stack(void) {
         room[i] = 0;
 }
 
-static void *global_first, *global_inside, *global_past_end, *global_in_mmapped;
-static uintptr_t global_hidden[64];
-static __thread void *in_tls;
+/* Volatile, or a compiler that sees no reader leaves out the stores. */
+static void *volatile global_first, *volatile global_inside, *volatile global_past_end;
+static void *volatile global_in_mmapped, *volatile global_more;
+static volatile uintptr_t global_hidden[64];
+static __thread void *volatile in_tls;
 
 static NOINLINE void lose_some(size_t nr) {
     for (size_t i = 0; i < nr; i++) {
@@ -118,7 +120,7 @@ static void run_leak_small(void) {
     truth_expect("verdict_not", "leak");
     lose_some(2);
     hold_some();
-    global_first = chain_new(60000, 200, TRUTH_HELD, false);
+    global_more = chain_new(60000, 200, TRUTH_HELD, false);
     wipe_stack();
 }
 

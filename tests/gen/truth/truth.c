@@ -157,7 +157,8 @@ static void put_pointer(const struct table_slot *slot) {
     put_text("\n");
 }
 
-static void put_pointers(void) {
+/* Not inlined, so that no register keeps the last of them. */
+static __attribute__((noinline)) void put_pointers(void) {
     for (size_t i = 0; i < TABLE_SLOTS; i++) {
         if (table->slots[i].state != TABLE_EMPTY)
             put_pointer(&table->slots[i]);
