@@ -41,3 +41,38 @@ HAVING a.releasable_bytes IS NOT total(r.resident_bytes)
 --- malloc_trim(0) says whether it released anything, and so do we
 SELECT t.value, (SELECT count(*) FROM v_trim_range) ranges FROM truth_figure t
 WHERE t.kind = 'trim_result' AND t.value <> (SELECT count(*) > 0 FROM v_trim_range);
+
+--- a trim asks the kernel for nothing else
+--- needs traced
+SELECT name, printf('0x%x', arg0) address, arg1, result FROM truth_call
+WHERE name NOT IN ('madvise', 'brk') OR (name = 'madvise' AND (arg2 <> 4 OR result <> 0));
+
+--- our range of the top ends at the break
+SELECT printf('0x%x', t.value) sbrk, r.address_hex, r.length_bytes
+FROM v_trim_range r, truth_figure t
+WHERE r.how = 'brk' AND t.kind = 'sbrk' AND r.address + r.length_bytes <> t.value;
+
+--- a trim takes from the main arena what we take from its top
+SELECT b.arena, a.arena, (SELECT total(length_bytes) FROM v_trim_range WHERE how = 'brk') brk
+FROM truth_mallinfo b, truth_mallinfo a
+WHERE b.kind = 'mallinfo2' AND a.kind = 'mallinfo2_trimmed' AND b.arena - a.arena <> brk;
+
+--- no more is promised than what comes back
+SELECT b.value before, a.value after, (SELECT sum(releasable_bytes) FROM v_arena) releasable
+FROM truth_figure b, truth_figure a
+WHERE b.kind = 'trim_anonymous_before' AND a.kind = 'trim_anonymous_after'
+  AND releasable > b.value - a.value;
+
+--- the resident pages of our ranges are those of pagemap
+--- needs residency
+SELECT r.address_hex, r.length_bytes, r.resident_bytes,
+       4096 * (SELECT count(*) FROM truth_page p WHERE p.address >= r.address
+               AND p.address < r.address + r.length_bytes) pagemap
+FROM v_trim_range r WHERE r.resident_bytes IS NOT pagemap;
+
+--- resident page runs are the pages of pagemap
+--- needs residency
+SELECT r.start_hex, r.pages, r.resident,
+       (SELECT count(*) FROM truth_page p WHERE p.address >= r.start
+        AND p.address < r.start + r.pages * 4096) pagemap
+FROM v_page_run r WHERE r.resident IS NULL OR r.pages * r.resident <> pagemap;
