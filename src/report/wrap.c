@@ -26,19 +26,22 @@ size_t cf_text_width(const char *text) {
 
 size_t cf_text_line(const char *text, size_t width, const char **next) {
     const char *at = text;
-    const char *space = NULL;
+    const char *space = NULL; /* the last one that could end the line */
+    const char *slash = NULL; /* after the last slash of a path */
     size_t used = 0;
     while (*at != '\0') {
         size_t columns;
         size_t bytes = next_character(at, &columns);
-        if (*at == ' ' && at != text)
+        if (*at == ' ' && at != text && at[-1] != ' ')
             space = at;
         if (used + columns > width && at != text)
             break;
         used += columns;
         at += bytes;
+        if (at[-1] == '/')
+            slash = at;
     }
-    const char *end = *at == '\0' || space == NULL ? at : space;
+    const char *end = *at == '\0' ? at : space != NULL ? space : slash != NULL ? slash : at;
     *next = end + strspn(end, " ");
     return (size_t)(end - text);
 }

@@ -148,6 +148,34 @@ static void no_line_is_wider_than_asked(void **state) {
     }
 }
 
+static void lines_break_where_a_reader_would(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t width;
+        const char *lines;
+    } cases[] = {
+        {"", 5, "\n"},
+        {"one", 5, "one\n"},
+        {"one two three", 7, "one two\nthree\n"},
+        {"one   two", 4, "one\ntwo\n"},
+        {"/usr/lib/libc.so.6", 12, "/usr/lib/\nlibc.so.6\n"},
+        {"abcdefghij", 4, "abcd\nefgh\nij\n"},
+        {"日本語", 4, "日本\n語\n"},
+        {"日本", 1, "日\n本\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *text = NULL;
+        size_t len = 0;
+        FILE *stream = open_memstream(&text, &len);
+        assert_non_null(stream);
+        cf_text_wrap(stream, cases[i].text, cases[i].width, "", "");
+        assert_int_equal(fclose(stream), 0);
+        assert_string_equal(text, cases[i].lines);
+        free(text);
+    }
+}
+
 static void a_hostile_name_cannot_draw(void **state) {
     (void)state;
     struct cf_doc *doc = wide_document("evil\033]0;title\007\nSQL: DROP\r");
@@ -175,6 +203,7 @@ int main(void) {
         cmocka_unit_test(full_shows_bytes_unrounded),
         cmocka_unit_test(colour_comes_only_when_asked_for),
         cmocka_unit_test(no_line_is_wider_than_asked),
+        cmocka_unit_test(lines_break_where_a_reader_would),
         cmocka_unit_test(a_hostile_name_cannot_draw),
         cmocka_unit_test(the_callers_locale_stays),
     };
