@@ -5,7 +5,15 @@
 
 #include "cli/cli.h"
 
-enum { KEY_CHUNKS = 256, KEY_FORCE, KEY_NO_REACH, KEY_THREADS, THREADS_MAX = 1024 };
+enum {
+    KEY_CHUNKS = 256,
+    KEY_FORCE,
+    KEY_NO_REACH,
+    KEY_THREADS,
+    KEY_CPUS,
+    THREADS_MAX = 1024,
+    CPUS_MAX = 65536,
+};
 
 static enum cf_chunks parse_chunks(struct argp_state *state, const char *arg) {
     static const char *const names[] = {
@@ -37,6 +45,9 @@ static error_t parse_analysis(int key, char *arg, struct argp_state *state) {
     case KEY_THREADS:
         analysis->options.threads = cli_parse_number(state, "--threads", arg, THREADS_MAX);
         return 0;
+    case KEY_CPUS:
+        analysis->options.cpus = cli_parse_number(state, "--cpus", arg, CPUS_MAX);
+        return 0;
     case ARGP_KEY_ARG:
         cli_take_argument(state, &analysis->core, arg);
         return 0;
@@ -53,7 +64,11 @@ static const struct argp_option analysis_options[] = {
     {"force", KEY_FORCE, NULL, 0, "Overwrite an existing database", 0},
     {"chunks", KEY_CHUNKS, "WHICH", 0, "Which chunks to list in v_chunk: all (default), free, none",
      0},
+<<<<<<< HEAD
     {"no-reach", KEY_NO_REACH, NULL, 0, "Leave out reachability: no leaks, types or holders", 0},
+=======
+    {"cpus", KEY_CPUS, "N", 0, "Cores that the process could use (decides malloc's arena limit)", 0},
+>>>>>>> 784e47e (rules: verdict and findings as a table over the facts)
     {"threads", KEY_THREADS, "N", 0, "Work with so many threads (default: one a core)", 0},
     {0},
 };

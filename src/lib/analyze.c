@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "lib/process.h"
 #include "lib/reading.h"
+#include "rules/rules.h"
 #include "store/chunk_vtab.h"
 #include "store/rows.h"
 #include "store/store.h"
@@ -117,6 +118,8 @@ static int analyze(struct run *run, const char *db_path, enum cf_outcome *out, s
     status = store_tables(run, outcome, err);
     if (status == CF_OK)
         status = store_chunks(run, err);
+    if (status == CF_OK)
+        status = cf_rules_judge(cf_store_db(run->store), err);
     if (status == CF_OK)
         status = cf_store_commit(run->store, err);
     if (status == CF_OK)
