@@ -77,6 +77,9 @@ WITH malloc_kind (kind) AS (
     (SELECT reserved FROM arena_sum) AS reserved_bytes,
     coalesce((SELECT live FROM arena_sum), 0) + (SELECT bytes FROM mmapped) AS live_bytes,
     coalesce((SELECT live_chunks FROM arena_sum), 0) + (SELECT chunks FROM mmapped) AS live_chunks,
+    (SELECT live FROM waste_all) + coalesce((SELECT sum(resident_bytes) FROM v_budget
+                                             WHERE kind = 'malloc mmapped chunks'), 0)
+        AS live_resident_bytes,
     (SELECT dead FROM arena_sum) AS dead_bytes,
     (SELECT tcache FROM arena_sum) AS tcache_bytes,
     (SELECT main_top FROM arena_sum) AS main_top_bytes,
@@ -116,7 +119,7 @@ SELECT *,
        100.0 * leak_bytes / nullif(live_bytes, 0) AS leak_percent,
        100.0 * big_bytes / nullif(live_bytes, 0) AS big_percent,
        live_bytes - leak_bytes AS reached_bytes,
-       max(0, heap_resident_bytes - live_bytes) AS compact_bytes
+       heap_resident_bytes - live_resident_bytes AS compact_bytes
 FROM fact;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
@@ -146,6 +149,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'mapped_bytes', 'bytes', 'Accessible bytes of all heaps.'),
 ('v_fact', 'reserved_bytes', 'bytes', 'Address space kept for growth.'),
 ('v_fact', 'live_bytes', 'bytes', 'Live chunks, headers included, mmapped ones too.'),
+('v_fact', 'live_resident_bytes', 'bytes', 'Of them, in memory when the core was written; those of mmapped chunks with what else their mapping holds.'),
 ('v_fact', 'live_chunks', 'chunks', 'How many.'),
 ('v_fact', 'dead_bytes', 'bytes', 'Holes and tops of all arenas, resident or not.'),
 ('v_fact', 'tcache_bytes', 'bytes', 'Freed chunks in the caches of threads.'),
@@ -182,7 +186,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'leak_percent', 'percent', 'leak_bytes of live_bytes.'),
 ('v_fact', 'big_percent', 'percent', 'big_bytes of live_bytes.'),
 ('v_fact', 'reached_bytes', 'bytes', 'live_bytes that something may still reach.'),
-('v_fact', 'compact_bytes', 'bytes', 'What would be free if all live chunks stood side by side: a floor that no allocator reaches.');
+('v_fact', 'compact_bytes', 'bytes', 'Resident bytes that would not be needed if all live chunks stood side by side: no allocator saves more.');
 
 CREATE TABLE verdict (
     code TEXT NOT NULL,

@@ -26,15 +26,16 @@
 #define MANY_ARENAS                                                                                \
     "used_arenas >= 9 AND arena_fixed_bytes >= 2 * " MIB                                         \
     " AND arena_fixed_bytes * 2 >= heap_resident_bytes"                                          \
+    " AND arena_fixed_bytes * 2 >= mapped_bytes" /* not what a load left behind */               \
     " AND arena_fixed_bytes > releasable_bytes + pinned_bytes"
 #define MUCH_KEPT                                                                                  \
     "retained_free_bytes >= 4 * " MIB " AND retained_percent >= 40"                              \
     " AND (releasable_bytes + pinned_bytes) * 4 >= retained_free_bytes"
 #define ONE_KIND_PILES_UP                                                                          \
     "live_bytes >= 16 * " MIB " AND big_percent >= 50 AND big_chunks >= 10000"                   \
-    " AND live_bytes * 2 >= heap_resident_bytes"
+    " AND live_resident_bytes * 2 >= heap_resident_bytes"
 #define MUCH_LIVE                                                                                  \
-    "heap_resident_bytes >= 16 * " MIB " AND live_bytes * 2 >= heap_resident_bytes"
+    "heap_resident_bytes >= 16 * " MIB " AND live_resident_bytes * 2 >= heap_resident_bytes"
 
 const struct cf_rule cf_rules[] = {
     /* Verdicts, the first that speaks wins. */
@@ -78,7 +79,7 @@ const struct cf_rule cf_rules[] = {
         .title = "OUTSIDE MALLOC: {outside_bytes:bytes} of {resident_bytes:bytes} resident are "
                  "not malloc's; most of that is {outsider_kind:text} ({outsider_bytes:bytes}).",
         .detail = "malloc holds {heap_resident_bytes:bytes} ({heap_percent:percent}) of the "
-                  "process's anonymous memory, of which {live_bytes:bytes} are live.",
+                  "process's anonymous memory, of which {live_resident_bytes:bytes} are live.",
         .advice = "Look at the runtime's own heap (its dump, its limits) before malloc.",
         .sql = "SELECT * FROM v_budget WHERE is_anonymous ORDER BY resident_bytes DESC",
     },
@@ -99,8 +100,8 @@ const struct cf_rule cf_rules[] = {
         .when = MANY_ARENAS,
         .bytes = "arena_fixed_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
         .title = "TOO MANY ARENAS: {used_arenas:count} arenas cost {arena_fixed_bytes:bytes} of "
-                 "{heap_resident_bytes:bytes} resident heap just by being there; {live_bytes:bytes} "
-                 "are live.",
+                 "{heap_resident_bytes:bytes} resident heap just by being there; "
+                 "{live_resident_bytes:bytes} are live.",
         .detail = "Their tops, caches and headers are the larger part; holes that malloc_trim "
                   "could release are {releasable_bytes:bytes}.",
         .advice = "Set MALLOC_ARENA_MAX to a small number (2 to 4), or use fewer threads.",
@@ -112,7 +113,7 @@ const struct cf_rule cf_rules[] = {
         .bytes = "retained_free_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
         .title = "FREED BUT NOT RETURNED: {retained_free_bytes:bytes} of "
                  "{heap_resident_bytes:bytes} resident heap is free memory that glibc still holds.",
-        .detail = "{live_bytes:bytes} are live, in {used_arenas:count} arenas. malloc_trim(0) "
+        .detail = "{live_resident_bytes:bytes} are live, in {used_arenas:count} arenas. malloc_trim(0) "
                   "would return {releasable_bytes:bytes} now; {pinned_bytes:bytes} are pinned by "
                   "live chunks on the same pages; tops and caches hold {top_cached_bytes:bytes}.",
         .advice = "See what would help, below.",
@@ -134,9 +135,9 @@ const struct cf_rule cf_rules[] = {
     {
         .code = "in-use", .verdict = "in-use", .severity = "info",
         .when = MUCH_LIVE,
-        .bytes = "live_bytes", .confidence = EVIDENCE, .exactness = "'exact'",
-        .title = "IN USE: the program holds {live_bytes:bytes} in {live_chunks:count} chunks, of "
-                 "{heap_resident_bytes:bytes} resident heap; {leak_bytes:bytes} of it nothing "
+        .bytes = "live_resident_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
+        .title = "IN USE: {live_resident_bytes:bytes} of {heap_resident_bytes:bytes} resident heap "
+                 "are live, in {live_chunks:count} chunks; {leak_bytes:bytes} of them nothing "
                  "reaches.",
         .detail = "Free memory that glibc keeps is {retained_free_bytes:bytes} "
                   "({retained_percent:percent}). Whether what is live should be is not for one "
@@ -150,7 +151,8 @@ const struct cf_rule cf_rules[] = {
         .when = "heap_resident_bytes IS NOT NULL AND complete = 1",
         .bytes = "retained_free_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
         .title = "HEALTHY: nothing stands out. Of {resident_bytes:bytes} resident, malloc holds "
-                 "{heap_resident_bytes:bytes}: {live_bytes:bytes} live, {retained_free_bytes:bytes} "
+                 "{heap_resident_bytes:bytes}: {live_resident_bytes:bytes} live, "
+                 "{retained_free_bytes:bytes} "
                  "free and kept.",
         .detail = "malloc_trim(0) would return {releasable_bytes:bytes}.",
         .advice = NULL,
@@ -248,7 +250,7 @@ const struct cf_rule cf_rules[] = {
         .title = "If all live chunks stood side by side, {compact_bytes:bytes} less would do",
         .detail = "A floor to measure against, not an answer: malloc never moves a chunk.",
         .advice = NULL,
-        .sql = "SELECT heap_resident_bytes - live_bytes FROM v_fact",
+        .sql = "SELECT heap_resident_bytes - live_resident_bytes FROM v_fact",
     },
     /* What else is true, and what limits the evidence. */
     {

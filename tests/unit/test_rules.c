@@ -1,0 +1,188 @@
+/* The rules: their SQL runs, their sentences name facts that exist, and one verdict comes out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rules/rules.h"
+#include "rules/template.h"
+
+static struct cf_db *memory_db(void) {
+    struct cf_db *db;
+    struct cf_err err;
+    if (cf_db_open_memory(&db, &err) != CF_OK)
+        fail_msg("%s", err.text);
+    return db;
+}
+
+static void must(struct cf_db *db, const char *sql) {
+    struct cf_err err;
+    if (cf_db_exec(db, sql, &err) != CF_OK)
+        fail_msg("%s: %s", sql, err.text);
+}
+
+static int64_t number(struct cf_db *db, const char *sql) {
+    struct cf_err err;
+    bool found;
+    int64_t value = 0;
+    if (cf_db_query_i64(db, sql, &found, &value, &err) != CF_OK)
+        fail_msg("%s: %s", sql, err.text);
+    return found ? value : -1;
+}
+
+static void must_fill(const char *text, const struct cf_stmt *facts, const char *code) {
+    char out[2048];
+    struct cf_err err;
+    if (text != NULL && cf_template_fill(text, facts, out, sizeof out, &err) != CF_OK)
+        fail_msg("rule %s: %s", code, err.text);
+}
+
+static void every_rule_runs_whatever_the_facts(void **state) {
+    (void)state;
+    CF_CLEANUP_DB struct cf_db *db = memory_db();
+    for (size_t i = 0; i < cf_nr_rules; i++) {
+        const struct cf_rule *rule = &cf_rules[i];
+        CF_CLEANUP_STMT struct cf_stmt *facts = NULL;
+        CF_CLEANUP_STMT struct cf_stmt *behind = NULL;
+        struct cf_err err;
+        char sql[4096];
+        bool row;
+        (void)snprintf(sql, sizeof sql, "SELECT *, (%s), (%s), (%s), (%s) FROM v_fact",
+                       rule->when, rule->bytes, rule->confidence, rule->exactness);
+        if (cf_db_prepare(db, sql, &facts, &err) != CF_OK ||
+            cf_stmt_step(facts, &row, &err) != CF_OK || !row)
+            fail_msg("rule %s does not run: %s", rule->code, err.text);
+        must_fill(rule->title, facts, rule->code);
+        must_fill(rule->detail, facts, rule->code);
+        must_fill(rule->advice, facts, rule->code);
+        if (cf_db_prepare(db, rule->sql, &behind, &err) != CF_OK)
+            fail_msg("rule %s, query: %s", rule->code, err.text);
+    }
+}
+
+static void the_last_verdict_speaks_when_nothing_is_known(void **state) {
+    (void)state;
+    CF_CLEANUP_DB struct cf_db *db = memory_db();
+    struct cf_err err;
+    must(db, "INSERT INTO meta (key, value) VALUES ('core_complete', 1)");
+    if (cf_rules_judge(db, &err) != CF_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(number(db, "SELECT count(*) FROM v_verdict"), 1);
+    assert_int_equal(number(db, "SELECT count(*) FROM v_verdict WHERE code = 'outside-malloc'"),
+                     1);
+}
+
+/* Facts as tables: a heap in MiB, and the verdict that it must get. */
+struct judged {
+    const char *verdict;
+    int arenas;
+    int live, releasable, pinned, top;
+    int outside;
+    int leaked;
+};
+
+static void fill_tables(struct cf_db *db, const struct judged *judged) {
+    char sql[2048];
+    int heap = judged->live + judged->releasable + judged->pinned + judged->top;
+    must(db, "INSERT INTO meta (key, value) VALUES ('core_complete', 1), ('outcome', 0),"
+             " ('residency_exact', 1), ('residency_source', 'holes'), ('reachability', 1),"
+             " ('page_bytes', 4096), ('missing_bytes', 0)");
+    for (int i = 0; i < judged->arenas; i++) {
+        (void)snprintf(sql, sizeof sql,
+                       "INSERT INTO arena (arena_id, namespace, address, is_main, in_ring,"
+                       " system_bytes, max_system_bytes, top_field_bytes, binned_chunks,"
+                       " binned_bytes, fastbin_chunks, fastbin_bytes, heaps, mapped_bytes,"
+                       " reserved_bytes, live_chunks, live_bytes, free_chunks, free_bytes,"
+                       " fast_chunks, fast_bytes, tcache_chunks, tcache_bytes, top_bytes,"
+                       " fence_bytes, overhead_bytes, holes, hole_bytes, largest_hole_bytes)"
+                       " VALUES (%d, 0, %d, %d, 1, %d, 0, 0, 0, 0, 0, 0, 1, %d, 0, 0, %d, 0, 0, 0,"
+                       " 0, 0, 0, 0, 0, 0, 0, 0, 0)",
+                       i, i, i == 0, heap * 1048576 / judged->arenas,
+                       heap * 1048576 / judged->arenas, judged->live * 1048576 / judged->arenas);
+        must(db, sql);
+    }
+    (void)snprintf(sql, sizeof sql,
+                   "INSERT INTO waste (arena_id, class, class_order, bytes) VALUES"
+                   " (NULL, 'live', 1, %d << 20), (NULL, 'releasable', 3, %d << 20),"
+                   " (NULL, 'pinned', 4, %d << 20), (NULL, 'top', 5, %d << 20),"
+                   " (1, 'top', 5, %d << 20)",
+                   judged->live, judged->releasable, judged->pinned, judged->top, judged->top);
+    must(db, sql);
+    (void)snprintf(sql, sizeof sql,
+                   "INSERT INTO budget (kind, label, is_anonymous, mappings, mapped_bytes,"
+                   " resident_bytes) VALUES ('malloc main heap', '', 1, 1, 0, %d << 20),"
+                   " ('other anonymous', '', 1, 1, 0, %d << 20)",
+                   heap, judged->outside);
+    must(db, sql);
+    (void)snprintf(sql, sizeof sql,
+                   "INSERT INTO leak (size_bytes, chunks, bytes, root_chunks) VALUES"
+                   " (64, 1, %d << 20, 1)",
+                   judged->leaked);
+    must(db, sql);
+}
+
+static void each_incident_gets_its_verdict(void **state) {
+    (void)state;
+    static const struct judged cases[] = {
+        /* verdict, arenas, live, releasable, pinned, top, outside, leaked */
+        {"not-returned", 48, 2, 50, 3, 6, 1, 0},
+        {"not-returned", 1, 3, 25, 1, 0, 1, 0},
+        {"healthy", 1, 3, 1, 1, 1, 1, 0},    /* the same shares, but nobody is paged for 3 MiB */
+        {"arena-blowup", 40, 1, 0, 0, 8, 1, 0},
+        {"healthy", 8, 1, 0, 0, 8, 1, 0},    /* eight arenas are what glibc makes anyway */
+        {"leak", 1, 40, 0, 0, 1, 1, 20},
+        {"in-use", 1, 40, 0, 0, 1, 1, 2},    /* a leak that explains nothing */
+        {"in-use", 1, 70, 10, 3, 4, 1, 0},
+        {"healthy", 1, 7, 1, 1, 1, 1, 0},
+        {"outside-malloc", 4, 10, 1, 1, 1, 100, 0},
+        {"in-use", 4, 60, 1, 1, 1, 60, 0},   /* half is malloc's: not outside */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CF_CLEANUP_DB struct cf_db *db = memory_db();
+        CF_CLEANUP_STMT struct cf_stmt *stmt = NULL;
+        struct cf_err err;
+        bool row;
+        fill_tables(db, &cases[i]);
+        if (cf_rules_judge(db, &err) != CF_OK ||
+            cf_db_prepare(db, "SELECT code, headline FROM v_verdict", &stmt, &err) != CF_OK ||
+            cf_stmt_step(stmt, &row, &err) != CF_OK)
+            fail_msg("%s", err.text);
+        assert_true(row);
+        if (strcmp(cf_stmt_text(stmt, 0), cases[i].verdict) != 0)
+            fail_msg("case %zu: wanted %s, got %s: %s", i, cases[i].verdict, cf_stmt_text(stmt, 0),
+                     cf_stmt_text(stmt, 1));
+    }
+}
+
+static void a_template_says_what_is_not_known(void **state) {
+    (void)state;
+    CF_CLEANUP_DB struct cf_db *db = memory_db();
+    CF_CLEANUP_STMT struct cf_stmt *row = NULL;
+    struct cf_err err;
+    bool found;
+    char out[128], small[8];
+    assert_int_equal(cf_db_prepare(db, "SELECT 2048 AS a, NULL AS b, 61204 AS c, 11.46 AS d,"
+                                       " 'x' AS e", &row, &err), CF_OK);
+    assert_int_equal(cf_stmt_step(row, &found, &err), CF_OK);
+    assert_int_equal(cf_template_fill("{a:bytes}, {b:bytes}, {c:count}, {d:percent}, {e:text}",
+                                      row, out, sizeof out, &err), CF_OK);
+    assert_string_equal(out, "2.0 KiB, an unknown amount, 61,204, 11.5 %, x");
+    assert_int_equal(cf_template_fill("{a:bytes} and more", row, small, sizeof small, &err), CF_OK);
+    assert_string_equal(small, "2.0 KiB");
+    assert_int_equal(cf_template_fill("{nobody:bytes}", row, out, sizeof out, &err), CF_EINTERNAL);
+    assert_int_equal(cf_template_fill("{a:weight}", row, out, sizeof out, &err), CF_EINTERNAL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_rule_runs_whatever_the_facts),
+        cmocka_unit_test(the_last_verdict_speaks_when_nothing_is_known),
+        cmocka_unit_test(each_incident_gets_its_verdict),
+        cmocka_unit_test(a_template_says_what_is_not_known),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
