@@ -64,11 +64,8 @@ static const struct argp_option analysis_options[] = {
     {"force", KEY_FORCE, NULL, 0, "Overwrite an existing database", 0},
     {"chunks", KEY_CHUNKS, "WHICH", 0, "Which chunks to list in v_chunk: all (default), free, none",
      0},
-<<<<<<< HEAD
     {"no-reach", KEY_NO_REACH, NULL, 0, "Leave out reachability: no leaks, types or holders", 0},
-=======
-    {"cpus", KEY_CPUS, "N", 0, "Cores that the process could use (decides malloc's arena limit)", 0},
->>>>>>> 784e47e (rules: verdict and findings as a table over the facts)
+    {"cpus", KEY_CPUS, "N", 0, "Cores that the process could use: decides malloc's arena limit", 0},
     {"threads", KEY_THREADS, "N", 0, "Work with so many threads (default: one a core)", 0},
     {0},
 };

@@ -113,9 +113,10 @@ const struct cf_rule cf_rules[] = {
         .bytes = "retained_free_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
         .title = "FREED BUT NOT RETURNED: {retained_free_bytes:bytes} of "
                  "{heap_resident_bytes:bytes} resident heap is free memory that glibc still holds.",
-        .detail = "{live_resident_bytes:bytes} are live, in {used_arenas:count} arenas. malloc_trim(0) "
-                  "would return {releasable_bytes:bytes} now; {pinned_bytes:bytes} are pinned by "
-                  "live chunks on the same pages; tops and caches hold {top_cached_bytes:bytes}.",
+        .detail = "{live_resident_bytes:bytes} are live, in {used_arenas:count} arenas. "
+                  "malloc_trim(0) would return {releasable_bytes:bytes} now; "
+                  "{pinned_bytes:bytes} are pinned by live chunks on the same pages; "
+                  "tops and caches hold {top_cached_bytes:bytes}.",
         .advice = "See what would help, below.",
         .sql = "SELECT class, bytes FROM v_waste WHERE arena_id IS NULL ORDER BY class_order",
     },

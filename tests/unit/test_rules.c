@@ -10,11 +10,12 @@
 
 #include "rules/rules.h"
 #include "rules/template.h"
+#include "store/schema.h"
 
 static struct cf_db *memory_db(void) {
     struct cf_db *db;
     struct cf_err err;
-    if (cf_db_open_memory(&db, &err) != CF_OK)
+    if (cf_db_open_memory(&db, &err) != CF_OK || cf_db_exec(db, cf_schema_sql(), &err) != CF_OK)
         fail_msg("%s", err.text);
     return db;
 }
