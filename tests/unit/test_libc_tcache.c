@@ -176,6 +176,21 @@ static void without_lists_the_age_of_the_structs_decides_safe_linking(void **unu
     }
 }
 
+static void without_libcs_data_the_heaps_tell_the_age(void **unused) {
+    (void)unused;
+    for (unsigned i = 0; i < 4; i++) {
+        struct fake fake;
+        fake_init(&fake, i % 2 == 0 ? 8 : 4, i < 2 ? "2.31" : "2.36");
+        fake.no_libc_data = true;
+        fake_build(&fake);
+        for (unsigned k = 0; k <= fake.nr_arenas; k++)
+            empty_it(&fake, fake.tcaches[k]);
+        fake_open(&fake);
+        assert_int_equal(cf_malloc_safe_linking(fake.m), i >= 2);
+        fake_close(&fake);
+    }
+}
+
 /* A distribution's 2.28 with safe-linking: nothing else of it looks new. */
 static void links_decide_against_the_age(void **unused) {
     (void)unused;
@@ -238,6 +253,7 @@ int main(void) {
         cmocka_unit_test(content_that_disagrees_is_no_tcache),
         cmocka_unit_test(an_empty_tcache_shows_by_its_full_slots),
         cmocka_unit_test(without_lists_the_age_of_the_structs_decides_safe_linking),
+        cmocka_unit_test(without_libcs_data_the_heaps_tell_the_age),
         cmocka_unit_test(links_decide_against_the_age),
         cmocka_unit_test(fastbins_vote_too),
         cmocka_unit_test(a_list_that_never_ends_is_no_vote),
