@@ -55,7 +55,8 @@ static void vote_by_tcaches(const struct cf_malloc *m, struct votes *votes) {
     }
 }
 
-/* 2.35 and later by mp_ or by a heap that is there, 2.42 and later by the tcache, 2.43 and later by malloc_state. */
+/* 2.35 and later by mp_ or by a heap that is there, 2.42 and later by the tcache, 2.43 and later by
+ * malloc_state. */
 static bool usual_by_age(const struct cf_malloc *m) {
     const struct cf_par_layout *par =
         m->namespaces.len > 0 ? m->namespaces.items[0].par.layout : NULL;
