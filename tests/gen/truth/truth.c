@@ -50,7 +50,13 @@ void truth_open(const char *scenario, const char *out, enum truth_end end) {
     int fd = open(beside(".tab"), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0 || ftruncate(fd, sizeof *table))
         table_die("cannot make the table of pointers");
-    table = mmap(NULL, sizeof *table, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    /* With a gap below: our pointer to the table must not be one past the end of a chunk. */
+    const size_t guard = 65536; /* a multiple of any page size */
+    const size_t bytes = sizeof *table;
+    char *room = mmap(NULL, guard + bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED)
+        table_die("no room for the table");
+    table = mmap(room + guard, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
     if (table == MAP_FAILED)
         table_die("cannot map the table of pointers");
     close(fd);
