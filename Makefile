@@ -132,6 +132,8 @@ $(B)/tests/e2e/%: $(B)/tests/e2e/%.o $(call helpers,tests/e2e) $(B)/libcorefrag.
 	$(LINK) -lcmocka
 
 # Allocations that fail: the calls of our own code go through the test.
+$(B)/tests/unit/test_faults: LDFLAGS_ALL += $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc \
+	strdup)
 $(B)/tests/e2e/test_faults: LDFLAGS_ALL += $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc \
 	strdup vasprintf)
 comma := ,

@@ -3,7 +3,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -70,24 +69,22 @@ static int open_standard_input(struct cf_input *input, struct stat *st, struct c
 /* An ELF file that can be read where it lies; the core's reader says what kind it is. */
 static bool is_plain(const struct cf_input *input, const struct stat *st) {
     unsigned char magic[SELFMAG];
-    return S_ISREG(st->st_mode) && lseek(input->fd, 0, SEEK_CUR) == 0 &&
+    return S_ISREG(st->st_mode) &&
            pread(input->fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic &&
            memcmp(magic, ELFMAG, SELFMAG) == 0;
 }
 
 static int set_name(struct cf_input *input, const char *name, const char *entry,
                     struct cf_err *err) {
-    int len = entry == NULL ? asprintf(&input->name, "%s", name)
-                            : asprintf(&input->name, "%s(%s)", name, entry);
-    if (len >= 0)
-        return CF_OK;
-    input->name = NULL;
-    return cf_err_nomem(err, strlen(name), "the input's name");
+    input->name = cf_entry_name(name, entry);
+    return input->name != NULL ? CF_OK : cf_err_nomem(err, strlen(name), "the input's name");
 }
 
 static int unpack_input(const struct cf_context *ctx, struct cf_input *input, const char *name,
                         const char *beside, struct cf_err *err) {
     struct cf_unpacked unpacked;
+    /* A file on standard input is read from its beginning too, since libarchive seeks in it. */
+    (void)lseek(input->fd, 0, SEEK_SET);
     int status = cf_unpack(ctx, input->fd, name, beside, &unpacked, err);
     if (status != CF_OK)
         return status;

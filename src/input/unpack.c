@@ -30,6 +30,16 @@ struct unpacking {
     char damage[256]; /* the archive's own words */
 };
 
+char *cf_entry_name(const char *name, const char *entry) {
+    size_t bytes = strlen(name) + (entry == NULL ? 0 : strlen(entry) + 2) + 1;
+    char *joined = malloc(bytes);
+    if (joined != NULL && entry != NULL)
+        (void)snprintf(joined, bytes, "%s(%s)", name, entry);
+    else if (joined != NULL)
+        memcpy(joined, name, bytes);
+    return joined;
+}
+
 static const struct cf_unpacked nothing = {.file = {.fd = -1}};
 
 bool cf_is_core_magic(const unsigned char *bytes) {
@@ -268,11 +278,9 @@ static int unpack(const struct cf_context *ctx, int fd, const char *name, const 
 static int unpack_inner(const struct unpacking *unpacking, unsigned depth, struct cf_unpacked *out,
                         struct cf_err *err) {
     const struct cf_unpacked *packed = &unpacking->packed;
-    CF_CLEANUP_FREE char *name = NULL;
-    if (asprintf(&name, "%s(%s)", unpacking->name, packed->entry ? packed->entry : "") < 0) {
-        name = NULL;
-        return cf_err_nomem(err, 0, "a name in the archive");
-    }
+    CF_CLEANUP_FREE char *name = cf_entry_name(unpacking->name, packed->entry);
+    if (name == NULL)
+        return cf_err_nomem(err, strlen(unpacking->name), "a name in the archive");
     (void)lseek(packed->file.fd, 0, SEEK_SET);
     struct cf_unpacked inner = nothing;
     int status =

@@ -22,6 +22,9 @@ enum { CF_CORE_MAGIC_BYTES = 18 }; /* up to and with e_type */
 /* These first bytes of a file are those of an ELF core. */
 bool cf_is_core_magic(const unsigned char *bytes);
 
+/* "name(entry)", or a copy of `name` where `entry` is NULL; the caller frees it. NULL: no memory */
+char *cf_entry_name(const char *name, const char *entry);
+
 /*
  * Reads `fd` from where it stands to the end of what is needed. `name` is for messages, `beside`
  * as in cf_tempfile_open(). CF_EINPUT: no core in it, or damaged before any came out.
