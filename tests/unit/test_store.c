@@ -1,0 +1,353 @@
+/* The database while it is made: names, modes, what is left behind; and the rows of chunks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "ptmalloc/chunkmap_build.h"
+#include "store/chunk_source.h"
+#include "store/chunk_vtab.h"
+#include "store/insert.h"
+#include "store/store.h"
+#include "toyheap.h"
+
+/* ---- a folder of the test's own ---- */
+
+struct folder {
+    char path[64];
+    char db[128];
+};
+
+static int make_folder(void **state) {
+    struct folder *folder = calloc(1, sizeof *folder);
+    if (folder == NULL)
+        return -1;
+    (void)snprintf(folder->path, sizeof folder->path, "/tmp/cf_store_XXXXXX");
+    if (mkdtemp(folder->path) == NULL)
+        return -1;
+    (void)snprintf(folder->db, sizeof folder->db, "%s/out.db", folder->path);
+    *state = folder;
+    return 0;
+}
+
+static int remove_folder(void **state) {
+    struct folder *folder = *state;
+    (void)unlink(folder->db);
+    int result = rmdir(folder->path); /* fails when something was left behind */
+    free(folder);
+    return result;
+}
+
+static size_t nr_files(const struct folder *folder) {
+    DIR *dir = opendir(folder->path);
+    assert_non_null(dir);
+    size_t nr = 0;
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;)
+        nr += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    (void)closedir(dir);
+    return nr;
+}
+
+static void write_file(const char *path, const char *text) {
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void put_version(struct cf_db *db, int64_t version) {
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    struct cf_err err;
+    assert_int_equal(cf_insert_begin(&in, db, "meta", "key, value", &err), 0);
+    cf_insert_text(&in, "schema_version");
+    cf_insert_i64(&in, version);
+    assert_int_equal(cf_insert_row(&in, &err), 0);
+}
+
+static void make_db(const char *path, bool force, int64_t version) {
+    CF_CLEANUP_STORE struct cf_store *store = NULL;
+    struct cf_err err;
+    assert_int_equal(cf_store_create(NULL, path, force, &store, &err), 0);
+    put_version(cf_store_db(store), version);
+    assert_int_equal(cf_store_commit(store, &err), 0);
+}
+
+/* ---- names, modes, leftovers ---- */
+
+static void it_appears_only_when_committed(void **state) {
+    const struct folder *folder = *state;
+    CF_CLEANUP_STORE struct cf_store *store = NULL;
+    struct cf_err err;
+    assert_int_equal(cf_store_create(NULL, folder->db, false, &store, &err), 0);
+    assert_int_equal(nr_files(folder), 1);
+    assert_int_not_equal(access(folder->db, F_OK), 0);
+    put_version(cf_store_db(store), CF_SCHEMA_VERSION);
+    assert_int_equal(cf_store_commit(store, &err), 0);
+    assert_int_equal(nr_files(folder), 1);
+    struct stat st;
+    assert_int_equal(stat(folder->db, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+}
+
+static void nothing_is_left_of_one_that_is_given_up(void **state) {
+    const struct folder *folder = *state;
+    struct cf_store *store = NULL;
+    struct cf_err err;
+    assert_int_equal(cf_store_create(NULL, folder->db, false, &store, &err), 0);
+    cf_store_free(store);
+    assert_int_equal(nr_files(folder), 0);
+}
+
+static void an_existing_file_is_replaced_only_by_force(void **state) {
+    const struct folder *folder = *state;
+    struct cf_store *store = NULL;
+    struct cf_err err;
+    write_file(folder->db, "precious");
+    assert_int_equal(cf_store_create(NULL, folder->db, false, &store, &err), CF_EOUTPUT);
+    assert_non_null(strstr(err.text, "--force"));
+    assert_null(store);
+    assert_int_equal(nr_files(folder), 1);
+    make_db(folder->db, true, CF_SCHEMA_VERSION);
+    struct cf_db *db = NULL;
+    assert_int_equal(cf_db_open(folder->db, &db, &err), 0);
+    cf_db_free(db);
+}
+
+static void a_file_that_appears_meanwhile_is_not_replaced(void **state) {
+    const struct folder *folder = *state;
+    struct cf_store *store = NULL;
+    struct cf_err err;
+    assert_int_equal(cf_store_create(NULL, folder->db, false, &store, &err), 0);
+    write_file(folder->db, "precious");
+    assert_int_equal(cf_store_commit(store, &err), CF_EOUTPUT);
+    cf_store_free(store);
+    assert_int_equal(nr_files(folder), 1);
+    struct stat st;
+    assert_int_equal(stat(folder->db, &st), 0);
+    assert_int_equal(st.st_size, strlen("precious"));
+}
+
+static void what_is_no_plain_file_is_never_replaced(void **state) {
+    const struct folder *folder = *state;
+    struct cf_store *store = NULL;
+    struct cf_err err;
+    assert_int_equal(cf_store_create(NULL, folder->path, true, &store, &err), CF_EOUTPUT);
+    assert_int_equal(cf_store_create(NULL, "/dev/null", true, &store, &err), CF_EOUTPUT);
+}
+
+static void a_folder_that_is_not_there_is_named(void **state) {
+    (void)state;
+    struct cf_store *store = NULL;
+    struct cf_err err;
+    assert_int_equal(cf_store_create(NULL, "/nonexistent/a.db", false, &store, &err), CF_EOUTPUT);
+    assert_non_null(strstr(err.text, "/nonexistent"));
+}
+
+struct told {
+    char path[256];
+    int added, removed;
+};
+
+static void note_temporary(void *user, const char *path, bool exists) {
+    struct told *told = user;
+    if (exists)
+        (void)snprintf(told->path, sizeof told->path, "%s", path);
+    else
+        assert_string_equal(path, told->path);
+    told->added += exists;
+    told->removed += !exists;
+}
+
+static void the_caller_is_told_of_the_temporary_file(void **state) {
+    const struct folder *folder = *state;
+    struct told told = {0};
+    const struct cf_context ctx = {.user = &told, .temporary = note_temporary};
+    struct cf_store *store = NULL;
+    struct cf_err err;
+    assert_int_equal(cf_store_create(&ctx, folder->db, false, &store, &err), 0);
+    assert_int_equal(access(told.path, F_OK), 0);
+    assert_int_equal(told.added - told.removed, 1);
+    assert_int_equal(cf_store_commit(store, &err), 0);
+    assert_int_equal(told.added - told.removed, 0);
+    cf_store_free(store);
+    assert_int_equal(told.added - told.removed, 0);
+    assert_int_not_equal(access(told.path, F_OK), 0);
+}
+
+static void the_same_rows_make_the_same_bytes(void **state) {
+    const struct folder *folder = *state;
+    char *bytes[2];
+    size_t sizes[2];
+    for (int i = 0; i < 2; i++) {
+        make_db(folder->db, true, CF_SCHEMA_VERSION);
+        FILE *file = fopen(folder->db, "r");
+        assert_non_null(file);
+        bytes[i] = malloc(1 << 20);
+        assert_non_null(bytes[i]);
+        sizes[i] = fread(bytes[i], 1, 1 << 20, file);
+        (void)fclose(file);
+    }
+    assert_true(sizes[0] > 4096);
+    assert_int_equal(sizes[0], sizes[1]);
+    assert_memory_equal(bytes[0], bytes[1], sizes[0]);
+    free(bytes[0]);
+    free(bytes[1]);
+}
+
+/* ---- opening ---- */
+
+static void only_our_databases_are_opened(void **state) {
+    const struct folder *folder = *state;
+    struct cf_db *db = NULL;
+    struct cf_err err;
+    assert_int_equal(cf_db_open(folder->db, &db, &err), CF_EINPUT);
+    write_file(folder->db, "this is not a database, it is a letter to somebody who reads files");
+    assert_int_equal(cf_db_open(folder->db, &db, &err), CF_ENOTDB);
+    write_file(folder->db, "");
+    assert_int_equal(cf_db_open(folder->db, &db, &err), CF_ENOTDB);
+    make_db(folder->db, true, CF_SCHEMA_VERSION + 1);
+    assert_int_equal(cf_db_open(folder->db, &db, &err), CF_ENOTDB);
+    assert_non_null(strstr(err.text, "newer"));
+    assert_null(db);
+    make_db(folder->db, true, CF_SCHEMA_VERSION);
+    assert_int_equal(cf_db_open(folder->db, &db, &err), 0);
+    assert_int_not_equal(cf_db_exec(db, "DELETE FROM meta", &err), 0);
+    cf_db_free(db);
+}
+
+/* ---- chunks ---- */
+
+/* Loads `map` and returns how many rows of `chunk` satisfy `sql`. */
+static int64_t load_and_count(const struct folder *folder, const struct cf_chunkmap *map,
+                              enum cf_chunks kept, const uint64_t *reached, const char *sql) {
+    CF_CLEANUP_STORE struct cf_store *store = NULL;
+    struct cf_chunk_source source;
+    struct cf_err err;
+    bool found;
+    int64_t count = -1;
+    assert_int_equal(cf_store_create(NULL, folder->db, true, &store, &err), 0);
+    cf_chunk_source_init(&source, map, kept, reached);
+    assert_int_equal(cf_chunk_vtab_load(NULL, cf_store_db(store), &source, 0, &err), 0);
+    assert_int_equal(cf_db_query_i64(cf_store_db(store), sql, &found, &count, &err), 0);
+    assert_true(found);
+    return count;
+}
+
+static const struct toy_heap toy[] = {
+    {0, 0x10000, 0x10010, "L20 F30 f20 t40 L20 #10 #10 ~100 L60 T1000", 0},
+    {1, 0xffff800000000000, 0xffff800000000010, "L20 F20 L40 T80", 0},
+};
+
+static void rows_equal_the_iterator(void **state) {
+    const struct folder *folder = *state;
+    CF_CLEANUP_STORE struct cf_store *store = NULL;
+    struct cf_chunkmap *map = toy_map(8, toy, 2);
+    struct cf_chunk_source source;
+    struct cf_err err;
+    assert_int_equal(cf_store_create(NULL, folder->db, false, &store, &err), 0);
+    cf_chunk_source_init(&source, map, CF_CHUNKS_ALL, NULL);
+    assert_int_equal(cf_chunk_vtab_load(NULL, cf_store_db(store), &source, 0, &err), 0);
+    static const int codes[CF_NR_CHUNK_STATES] = {
+        [CF_CHUNK_LIVE] = 0, [CF_CHUNK_FREE] = 1, [CF_CHUNK_TCACHE] = 2,
+        [CF_CHUNK_FAST] = 3, [CF_CHUNK_TOP] = 4,  [CF_CHUNK_FENCE] = 5,
+    };
+    uint64_t rows = 0;
+    for (size_t i = 0; i < cf_chunkmap_nr_heaps(map); i++) {
+        struct cf_chunk_iter iter;
+        struct cf_chunk chunk;
+        cf_chunk_iter_init(&iter, map, cf_chunkmap_heap(map, i), 0);
+        while (cf_chunk_iter_next(&iter, &chunk)) {
+            char sql[200];
+            bool found;
+            int64_t code = -1;
+            (void)snprintf(sql, sizeof sql,
+                           "SELECT code FROM chunk WHERE address = %lld AND size_bytes = %lld",
+                           (long long)chunk.addr, (long long)chunk.bytes);
+            assert_int_equal(cf_db_query_i64(cf_store_db(store), sql, &found, &code, &err), 0);
+            assert_int_equal(found, chunk.state != CF_CHUNK_GAP);
+            if (!found)
+                continue;
+            assert_int_equal(code, codes[chunk.state]);
+            rows++;
+        }
+    }
+    assert_int_equal(source.rows, rows);
+    cf_chunkmap_free(map);
+}
+
+static void rows_come_in_the_order_of_their_keys(void **state) {
+    (void)state;
+    struct cf_chunkmap *map = toy_map(8, toy, 2);
+    struct cf_chunk_source source;
+    struct cf_chunk_row row;
+    int64_t last = INT64_MIN;
+    cf_chunk_source_init(&source, map, CF_CHUNKS_ALL, NULL);
+    while (cf_chunk_source_next(&source, &row)) {
+        assert_true(row.address > last);
+        last = row.address;
+    }
+    assert_int_equal(source.rows, 13);
+    cf_chunkmap_free(map);
+}
+
+static void only_the_chunks_asked_for_are_kept(void **state) {
+    const struct folder *folder = *state;
+    struct cf_chunkmap *map = toy_map(8, toy, 2);
+    const char *all = "SELECT count(*) FROM chunk";
+    assert_int_equal(load_and_count(folder, map, CF_CHUNKS_ALL, NULL, all), 13);
+    assert_int_equal(load_and_count(folder, map, CF_CHUNKS_NONE, NULL, all), 0);
+    assert_int_equal(load_and_count(folder, map, CF_CHUNKS_FREE, NULL, all), 6);
+    assert_int_equal(load_and_count(folder, map, CF_CHUNKS_FREE, NULL,
+                                    "SELECT count(*) FROM chunk WHERE code IN (0, 5, 6)"),
+                     0);
+    cf_chunkmap_free(map);
+}
+
+static void live_chunks_that_were_not_reached_have_a_code_of_their_own(void **state) {
+    const struct folder *folder = *state;
+    struct cf_chunkmap *map = toy_map(8, toy, 1);
+    uint64_t *reached = calloc(cf_chunkmap_nr_units(map) / 64 + 1, sizeof *reached);
+    assert_non_null(reached);
+    size_t unit = cf_chunkmap_unit_of(map, cf_chunkmap_heap(map, 0), 0x10010);
+    reached[unit / 64] |= 1ull << unit % 64;
+    assert_int_equal(load_and_count(folder, map, CF_CHUNKS_ALL, reached,
+                                    "SELECT sum(code = 6) * 100 + sum(code = 0) FROM chunk"),
+                     201);
+    free(reached);
+    cf_chunkmap_free(map);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(it_appears_only_when_committed, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(nothing_is_left_of_one_that_is_given_up, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(an_existing_file_is_replaced_only_by_force, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(a_file_that_appears_meanwhile_is_not_replaced, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(what_is_no_plain_file_is_never_replaced, make_folder,
+                                        remove_folder),
+        cmocka_unit_test(a_folder_that_is_not_there_is_named),
+        cmocka_unit_test_setup_teardown(the_caller_is_told_of_the_temporary_file, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(the_same_rows_make_the_same_bytes, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(only_our_databases_are_opened, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(rows_equal_the_iterator, make_folder, remove_folder),
+        cmocka_unit_test(rows_come_in_the_order_of_their_keys),
+        cmocka_unit_test_setup_teardown(only_the_chunks_asked_for_are_kept, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(live_chunks_that_were_not_reached_have_a_code_of_their_own,
+                                        make_folder, remove_folder),
+    };
+    return cmocka_run_group_tests_name("store", tests, NULL, NULL);
+}
