@@ -27,7 +27,8 @@ static void swept_free(struct swept *swept) {
 static struct swept sweep(const struct cf_mem *mem, struct cf_chunkmap *map, size_t nr_arenas) {
     struct swept swept = {.map = map};
     struct cf_err err;
-    assert_int_equal(cf_sweep(NULL, mem, map, nr_arenas, &swept.sizes, &swept.holes, &err), 0);
+    assert_int_equal(cf_sweep(NULL, mem, NULL, map, nr_arenas, &swept.sizes, &swept.holes, &err),
+                     0);
     return swept;
 }
 
