@@ -80,8 +80,8 @@ static int make_temporary(struct cf_store *store, struct cf_err *err) {
         cf_temporary(store->ctx, store->temporary, false);
         if (cause != EEXIST)
             return cf_err_errno(err, CF_EOUTPUT, cause,
-                                "%s: no file can be made in this folder (choose another with -o)",
-                                store->folder);
+                                "%s: no file can be made in its folder (choose another with -o)",
+                                store->path);
     }
     return cf_err_set(err, CF_EOUTPUT, "%s: no free name for a temporary file", store->folder);
 }
