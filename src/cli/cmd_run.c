@@ -18,8 +18,9 @@ static error_t parse_command(int key, char *arg, struct argp_state *state) {
         state->child_inputs[1] = &command->report;
         state->child_inputs[2] = &command->progress;
         return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_usage(state);
+    case ARGP_KEY_END:
+        if (command->analysis.core == NULL)
+            argp_usage(state);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
