@@ -51,13 +51,14 @@ static struct synth *new_process(enum synth_layout layout) {
     return synth;
 }
 
-/* Kernel's own residency: pages 0 and 2 hold data, page 4 is stored zeros, the rest are holes. */
+/* The kernel's own residency: pages 0 and 2 hold data, page 3 is stored zeros, the rest are holes,
+ * of which one begins at an odd page of the file. */
 static struct synth *process_with_holes(enum synth_layout layout) {
     struct synth *synth = new_process(layout);
     synth_segment(synth, 0x100000, 8 * PAGE, SYNTH_RW);
     synth_put_word(synth, 0x100000, 1);
     synth_put_word(synth, 0x100000 + 2 * PAGE + 4088, 1);
-    synth_fill(synth, 0x100000 + 4 * PAGE, 0, PAGE);
+    synth_fill(synth, 0x100000 + 3 * PAGE, 0, PAGE);
     return synth;
 }
 
@@ -343,8 +344,8 @@ static void spans_join_what_is_contiguous_in_memory_and_in_the_file(void **state
 static void holes_of_a_kernel_core_are_residency_when_stored_zeros_show_it(void **state) {
     (void)state;
     static const enum cf_page_state expected[8] = {
-        CF_PAGE_RESIDENT, CF_PAGE_NOT_RESIDENT, CF_PAGE_RESIDENT,     CF_PAGE_NOT_RESIDENT,
-        CF_PAGE_RESIDENT, CF_PAGE_NOT_RESIDENT, CF_PAGE_NOT_RESIDENT, CF_PAGE_NOT_RESIDENT,
+        CF_PAGE_RESIDENT,     CF_PAGE_NOT_RESIDENT, CF_PAGE_RESIDENT,     CF_PAGE_RESIDENT,
+        CF_PAGE_NOT_RESIDENT, CF_PAGE_NOT_RESIDENT, CF_PAGE_NOT_RESIDENT, CF_PAGE_NOT_RESIDENT,
     };
     struct space space = open_space(process_with_holes(SYNTH_KERNEL));
     assert_string_equal(cf_mem_residency_name(space.mem), "holes");
@@ -374,7 +375,7 @@ static void without_that_evidence_pages_of_zeros_are_taken_for_absent(void **sta
         if (cases[i].how & DENSE)
             synth_fill(synth, 0x100000, 0, 6 * PAGE);
         if (cases[i].how & STORED_ZEROS)
-            synth_fill(synth, 0x100000 + 4 * PAGE, 0, PAGE);
+            synth_fill(synth, 0x100000 + 3 * PAGE, 0, PAGE);
         synth_put(synth, 0x100000 + PAGE - 1, "x", 1);
         synth_put(synth, 0x100000 + 2 * PAGE + 300, "x", 1);
         struct space space = open_space_from(synth, cases[i].how & OURS);
@@ -385,6 +386,25 @@ static void without_that_evidence_pages_of_zeros_are_taken_for_absent(void **sta
                              page == 0 || page == 2 ? CF_PAGE_RESIDENT : CF_PAGE_NOT_RESIDENT);
         close_space(&space);
     }
+}
+
+/* zstd, lz4 and xz leave holes that begin at multiples of more than a page. Of the two cores here
+ * one has all its holes at odd pages of the file and the other has none there. */
+static void holes_that_are_coarser_than_pages_are_not_believed(void **state) {
+    (void)state;
+    unsigned nr_exact = 0;
+    for (uint64_t shift = 0; shift < 2; shift++) {
+        struct synth *synth = new_process(SYNTH_KERNEL);
+        synth_segment(synth, 0x100000, 64 * PAGE, SYNTH_RW);
+        for (uint64_t page = 0; page < 64; page += 8)
+            synth_fill(synth, 0x100000 + page * PAGE, page == 0, (3 + shift) * PAGE);
+        struct space space = open_space(synth);
+        nr_exact += cf_mem_residency_exact(space.mem);
+        assert_int_equal(cf_mem_residency_source(space.mem) == CF_RESIDENCY_HOLES,
+                         cf_mem_residency_exact(space.mem));
+        close_space(&space);
+    }
+    assert_int_equal(nr_exact, 1);
 }
 
 static void resident_bytes_are_clipped_to_the_range(void **state) {
@@ -398,8 +418,8 @@ static void resident_bytes_are_clipped_to_the_range(void **state) {
         {0x100000 + PAGE, 0x100000 + 2 * PAGE, 0},
         {0x100010, 0x100020, 16},
         {0x100ff0, 0x102010, 16 + 16},
-        {0x100000 + 2 * PAGE, 0x100000 + 5 * PAGE, 2 * PAGE},
-        {0x100000 + 5 * PAGE, UINT64_MAX, 0},
+        {0x100000 + 1 * PAGE, 0x100000 + 4 * PAGE, 2 * PAGE},
+        {0x100000 + 4 * PAGE, UINT64_MAX, 0},
     };
     struct space space = open_space(process_with_holes(SYNTH_KERNEL));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -418,14 +438,15 @@ static void resident_bytes_are_clipped_to_the_range(void **state) {
 static void runs_of_resident_memory_are_walked_in_order(void **state) {
     (void)state;
     struct space space = open_space(process_with_holes(SYNTH_KERNEL));
-    uint64_t starts[] = {0x100000, 0x102000, 0x104000};
+    static const uint64_t starts[] = {0x100000, 0x102000};
+    static const uint64_t ends[] = {0x101000, 0x104000};
     uint64_t addr = 0;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 2; i++) {
         uint64_t start;
         uint64_t end;
         assert_true(cf_mem_next_resident(space.mem, addr, &start, &end));
         assert_int_equal(start, starts[i]);
-        assert_int_equal(end, starts[i] + PAGE);
+        assert_int_equal(end, ends[i]);
         addr = end;
     }
     uint64_t start = 77;
@@ -617,6 +638,7 @@ int main(void) {
         cmocka_unit_test(spans_join_what_is_contiguous_in_memory_and_in_the_file),
         cmocka_unit_test(holes_of_a_kernel_core_are_residency_when_stored_zeros_show_it),
         cmocka_unit_test(without_that_evidence_pages_of_zeros_are_taken_for_absent),
+        cmocka_unit_test(holes_that_are_coarser_than_pages_are_not_believed),
         cmocka_unit_test(resident_bytes_are_clipped_to_the_range),
         cmocka_unit_test(runs_of_resident_memory_are_walked_in_order),
         cmocka_unit_test(nothing_is_known_of_files_and_of_what_was_not_dumped),
