@@ -24,7 +24,7 @@ struct cli_case {
 
 static const struct cli_case cases[] = {
     /* usage */
-    {"no argument is a usage error", "$C", 2, "", "Usage"},
+    {"no argument is a usage error", "$C", 2, "", "usage"},
     {"an unknown option is a usage error", "$C analyze --nope core", 2, "", "nope"},
     {"an option without its value is a usage error", "$C analyze core -o", 2, "", NULL},
     {"two cores are a usage error", "$C analyze core core -o x.db", 2, "", NULL},
@@ -67,7 +67,7 @@ static const struct cli_case cases[] = {
     {"what was there stays", "echo mine >x.db; $C analyze core -o x.db; cat x.db", 0, "mine", NULL},
     {"force overwrites", "echo mine >x.db; $C analyze core -o x.db --force && $C report x.db", 0,
      "arena", ""},
-    {"a folder that does not exist is an output error", "$C analyze core -o no/x.db", 7, "", "no/"},
+    {"a folder that does not exist is an output error", "$C analyze core -o no/x.db", 7, "", "no:"},
     {"a full disk under a report is an output error", "$C report done.db >/dev/full", 7, NULL,
      NULL},
     {"a full disk under the help is an output error", "$C --help >/dev/full", 7, NULL, NULL},

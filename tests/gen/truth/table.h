@@ -65,9 +65,8 @@ size_t proc_read(const char *path);
 /* The figure after `field` in the scratch area, in bytes where the kernel says kB. */
 uint64_t proc_field(const char *field);
 
-/* How many threads truth_threads() has made, and how many of them have not left. */
+/* How many threads truth_threads() has made. */
 unsigned threads_started(void);
-unsigned threads_now(void);
 
 /* The children: malloc_info() into the file at `path`; malloc_trim(0) under a tracer. */
 void child_malloc_info(const char *path);

@@ -51,13 +51,6 @@ unsigned threads_started(void) {
     return nr_workers;
 }
 
-unsigned threads_now(void) {
-    unsigned nr = 0;
-    for (unsigned i = 0; i < nr_workers; i++)
-        nr += workers[i].id != 0;
-    return nr;
-}
-
 void truth_phase(unsigned phase) {
     current_phase = phase;
     for (unsigned i = 0; i < nr_workers; i++) {

@@ -194,8 +194,10 @@ static void put_trim(void) {
 static void put_process(void) {
     put_figure("pid", getpid());
     put_figure("sbrk", (uintptr_t)sbrk(0));
-    put_figure("threads", threads_started() + 1);
-    put_figure("threads_now", threads_now() + 1);
+    proc_read("/proc/self/status");
+    uint64_t now = proc_field("Threads:\t") / 1024;
+    put_figure("threads", now > threads_started() ? now : threads_started() + 1);
+    put_figure("threads_now", now);
     put_figure("cpus", sysconf(_SC_NPROCESSORS_ONLN));
     proc_read("/proc/self/smaps_rollup");
     put_figure("anonymous", proc_field("Anonymous:"));
