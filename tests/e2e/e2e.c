@@ -155,7 +155,7 @@ static void every_example_query_runs(void **state) {
 }
 
 static const struct checks *all_checks(void) {
-    static const char *const files[] = {"truth", "sums", "trim", "waste", "reach"};
+    static const char *const files[] = {"truth", "sums", "trim", "waste", "reach", "verdict"};
     static struct checks checks;
     for (size_t i = 0; i < sizeof files / sizeof *files && checks.nr_files <= i; i++)
         checks_read(&checks, files[i]);
