@@ -66,11 +66,29 @@ static uint64_t most_chunks(const struct cf_ptmalloc *pt, const struct cf_arena 
     return by_size < units ? by_size : units;
 }
 
+/*
+ * A list leads criss-cross through the heap, and each page of the core that it touches, with the
+ * neighbours that the kernel maps along, counts as our memory. So all of them are dropped after
+ * so many jumps; a list in the order of addresses jumps seldom.
+ */
+static void touch(struct cf_ptmalloc *pt, uint64_t addr) {
+    enum { WINDOW_SHIFT = 16, WINDOWS_MAX = 1024 };
+    const struct cf_core *core = cf_mem_core(pt->mem);
+    if (addr >> WINDOW_SHIFT == pt->touched_window)
+        return;
+    pt->touched_window = addr >> WINDOW_SHIFT;
+    if (++pt->nr_touched < WINDOWS_MAX)
+        return;
+    cf_core_drop(core, 0, cf_core_file_bytes(core));
+    pt->nr_touched = 0;
+}
+
 /* One chunk of a doubly linked bin. False: the list cannot be followed behind it. */
 static bool take_binned(struct list *list, uint64_t addr, uint64_t back) {
     const struct cf_ptmalloc *pt = list->pt;
     const struct cf_heap *heap;
     uint64_t bk, size;
+    touch(list->pt, addr);
     if (!cf_mem_word(pt->mem, addr + 3 * pt->word_bytes, &bk) || !cf_chunk_size(pt, addr, &size)) {
         note(list, "binned-unreadable", addr, "its chunk is not in the core");
         return false;
@@ -123,6 +141,7 @@ static bool take_fast(struct list *list, uint64_t addr) {
     struct cf_ptmalloc *pt = list->pt;
     const struct cf_heap *heap;
     uint64_t size;
+    touch(pt, addr);
     if (!cf_chunk_size(pt, addr, &size)) {
         note(list, "fast-unreadable", addr, "its chunk is not in the core");
         return false;

@@ -33,6 +33,8 @@ struct cf_ptmalloc {
     CF_ARRAY(struct cf_tcache) tcaches;
     CF_ARRAY(struct cf_heap) found_heaps; /* before they are sorted into the map */
     struct cf_anomalies anomalies;
+    uint64_t touched_window; /* of the lists: 64 KiB that were read last, and how often others */
+    unsigned nr_touched;     /* were read since the core's pages were dropped */
 };
 
 /* Adds a row, or only counts it past CF_ANOMALIES_MAX; memory out drops the row, not the count. */
