@@ -11,11 +11,15 @@ static int on_span(void *user, const struct cf_page_span *span, struct cf_err *e
     return cf_page_runs_add(&kept->runs, span, err);
 }
 
-static int on_pin(void *user, const struct cf_heap *heap, const struct cf_chunk *chunk,
-                  uint64_t pinned_bytes, struct cf_err *err) {
+static int on_pins(void *user, const struct cf_heap *heap, const struct cf_pinner *pinners,
+                   size_t nr, struct cf_err *err) {
     struct cf_kept *kept = user;
-    return cf_page_pins_add(kept->page_pins, heap->arena_id, CF_NO_TYPE, chunk->bytes,
-                            pinned_bytes, err);
+    int status = CF_OK;
+    for (size_t i = 0; i < nr && status == CF_OK; i++)
+        if (pinners[i].pinned_bytes > 0)
+            status = cf_page_pins_add(kept->page_pins, heap->arena_id, CF_NO_TYPE,
+                                      pinners[i].bytes, pinners[i].pinned_bytes, err);
+    return status;
 }
 
 static int sweep_pages(const struct cf_chunkmap *map, struct cf_kept *kept, struct cf_err *err) {
@@ -25,7 +29,7 @@ static int sweep_pages(const struct cf_chunkmap *map, struct cf_kept *kept, stru
         status = cf_page_pins_new(&kept->page_pins, err);
     if (status != CF_OK)
         return status;
-    const struct cf_page_visitor visitor = {.user = kept, .span = on_span, .pin = on_pin};
+    const struct cf_page_visitor visitor = {.user = kept, .span = on_span, .pins = on_pins};
     status = cf_pages_sweep(map, &kept->residency, &kept->trim, &visitor, err);
     cf_page_pins_seal(kept->page_pins);
     return status;

@@ -6,15 +6,15 @@
 #include "base/array.h"
 #include "base/err.h"
 
+enum { FIRST_SLOTS = 1024, NR_RECENT = 256 };
+
 /* Rows in order of arrival, found through an open hash table of row numbers plus 1. */
 struct cf_page_pins {
     CF_ARRAY(struct cf_page_pin) rows;
     uint32_t *slots;
     size_t nr_slots; /* a power of two, at least twice the rows */
-    size_t last;     /* neighbours are often alike */
+    uint32_t recent[NR_RECENT]; /* row numbers plus 1, by size: the same few sizes come again */
 };
-
-enum { FIRST_SLOTS = 1024 };
 
 int cf_page_pins_new(struct cf_page_pins **out, struct cf_err *err) {
     struct cf_page_pins *pins = calloc(1, sizeof *pins);
@@ -76,8 +76,9 @@ static int grow(struct cf_page_pins *pins, struct cf_err *err) {
     return CF_OK;
 }
 
+/* The row of the key, made where it is new; its number plus 1 goes to `*out`. */
 static int find_row(struct cf_page_pins *pins, uint32_t arena_id, int32_t type, uint64_t size,
-                    struct cf_err *err) {
+                    uint32_t *out, struct cf_err *err) {
     if (pins->rows.len * 2 >= pins->nr_slots) {
         int rc = grow(pins, err);
         if (rc != CF_OK)
@@ -91,19 +92,19 @@ static int find_row(struct cf_page_pins *pins, uint32_t arena_id, int32_t type, 
         *row = (struct cf_page_pin){.arena_id = arena_id, .type = type, .size_bytes = size};
         *slot = (uint32_t)pins->rows.len;
     }
-    pins->last = *slot - 1;
+    *out = *slot;
     return CF_OK;
 }
 
 int cf_page_pins_add(struct cf_page_pins *pins, uint32_t arena_id, int32_t type,
                      uint64_t size_bytes, uint64_t pinned_bytes, struct cf_err *err) {
-    if (pins->rows.len == 0 ||
-        !is_key(&pins->rows.items[pins->last], arena_id, type, size_bytes)) {
-        int rc = find_row(pins, arena_id, type, size_bytes, err);
+    uint32_t *recent = &pins->recent[size_bytes >> 3 & (NR_RECENT - 1)];
+    if (*recent == 0 || !is_key(&pins->rows.items[*recent - 1], arena_id, type, size_bytes)) {
+        int rc = find_row(pins, arena_id, type, size_bytes, recent, err);
         if (rc != CF_OK)
             return rc;
     }
-    struct cf_page_pin *row = &pins->rows.items[pins->last];
+    struct cf_page_pin *row = &pins->rows.items[*recent - 1];
     row->chunks++;
     row->live_bytes += size_bytes;
     row->pinned_bytes += pinned_bytes;

@@ -3,9 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/checked.h"
+#include "base/cleanup.h"
 #include "base/err.h"
+#include "ptmalloc/planes.h"
 
 enum cf_page_class cf_page_span_class(const struct cf_page_span *span) {
     const uint64_t *parts = span->parts;
@@ -33,26 +34,28 @@ uint64_t cf_page_span_pinned(const struct cf_page_span *span) {
     return span->parts[CF_PART_TOP] + span->parts[CF_PART_CACHED] + span->parts[CF_PART_FREE];
 }
 
-/* A live chunk that touches the page at hand. */
-struct toucher {
-    uint64_t addr;
-    uint64_t bytes;
-    uint64_t pinned;
-};
-
+/*
+ * Most chunks lie inside one page, so that their way is short: a sum and, if live, a row in
+ * `pinners`. Everything else (a page's end, a range of malloc_trim, chunks of many pages) goes
+ * through fill().
+ */
 struct sweep {
-    const struct cf_chunkmap *map;
+    const struct cf_planes *planes;
     const struct cf_residency *residency;
-    const struct cf_trim *trim;
     const struct cf_page_visitor *visitor;
     uint64_t page_bytes;
     const struct cf_heap *heap;
     struct cf_page_span page; /* being filled; parts are zero on a page's first byte */
     uint64_t at;              /* the next byte to account */
-    size_t range;             /* the first range of trim that ends above `at` */
+    uint64_t page_end;        /* the first page boundary above `at` */
+    uint64_t limit;           /* chunks that end below it go the short way */
+    const struct cf_trim_range *range; /* the first that ends above `at`; a sentinel ends them */
+    const struct cf_trim_range *ranges_end;
     enum cf_resident resident;
-    uint64_t resident_until;  /* `resident` holds for [at, here) */
-    CF_ARRAY(struct toucher) touchers;
+    uint64_t resident_until;   /* `resident` holds for [at, here) */
+    struct cf_pinner *pinners; /* live chunks that touch the page; only the last can go on */
+    size_t nr_pinners;
+    bool pinning;              /* some of them have a share */
 };
 
 static enum cf_resident resident_at(struct sweep *s, uint64_t addr) {
@@ -66,32 +69,30 @@ static int visit_span(struct sweep *s, const struct cf_page_span *span, struct c
 }
 
 static void share_pinned(struct sweep *s, uint64_t pinned) {
-    uint64_t nr = s->touchers.len;
+    uint64_t nr = s->nr_pinners;
     uint64_t share = pinned / nr, odd = pinned % nr;
-    for (size_t i = 0; i < nr; i++)
-        s->touchers.items[i].pinned += share + (i < odd ? 1 : 0);
+    for (size_t i = 0; i < odd; i++)
+        s->pinners[i].pinned_bytes += share + 1;
+    for (size_t i = odd; i < nr; i++)
+        s->pinners[i].pinned_bytes += share;
+    s->pinning = true;
 }
 
-/* Hands over the touchers that end at or before `end`; they are sorted, so that only the last
- * one can go on. */
-static int settle_touchers(struct sweep *s, uint64_t end, struct cf_err *err) {
-    size_t kept = 0;
-    for (size_t i = 0; i < s->touchers.len; i++) {
-        const struct toucher *toucher = &s->touchers.items[i];
-        if (toucher->addr + toucher->bytes > end) {
-            s->touchers.items[kept++] = *toucher;
-            continue;
-        }
-        if (toucher->pinned == 0 || s->visitor->pin == NULL)
-            continue;
-        struct cf_chunk chunk = {.addr = toucher->addr, .bytes = toucher->bytes,
-                                 .state = CF_CHUNK_LIVE, .heap_id = s->heap->id};
-        int rc = s->visitor->pin(s->visitor->user, s->heap, &chunk, toucher->pinned, err);
-        if (rc != CF_OK)
-            return rc;
-    }
-    s->touchers.len = kept;
-    return CF_OK;
+/* Hands over the pinners that end at or before `end`: all, or all but the last. */
+static int settle_pinners(struct sweep *s, uint64_t end, struct cf_err *err) {
+    size_t nr = s->nr_pinners;
+    if (nr == 0)
+        return CF_OK;
+    struct cf_pinner last = s->pinners[nr - 1];
+    bool goes_on = last.addr + last.bytes > end;
+    nr -= goes_on;
+    int status = CF_OK;
+    if (nr > 0 && s->pinning && s->visitor->pins != NULL)
+        status = s->visitor->pins(s->visitor->user, s->heap, s->pinners, nr, err);
+    s->pinners[0] = last;
+    s->nr_pinners = goes_on;
+    s->pinning = goes_on && last.pinned_bytes > 0;
+    return status;
 }
 
 /* The page at hand is complete up to s->at. */
@@ -102,21 +103,15 @@ static int finish_page(struct sweep *s, struct cf_err *err) {
     page->pages = 1;
     page->resident =
         resident_at(s, page->start < s->heap->start ? s->heap->start : page->start);
-    int rc = visit_span(s, page, err);
-    if (rc != CF_OK)
-        return rc;
+    int status = visit_span(s, page, err);
+    if (status != CF_OK)
+        return status;
     uint64_t pinned = cf_page_span_pinned(page);
-    if (pinned > 0 && s->touchers.len > 0)
+    if (pinned > 0 && s->nr_pinners > 0)
         share_pinned(s, pinned);
+    s->page_end = page->start + 2 * s->page_bytes;
     memset(page, 0, sizeof *page);
-    return settle_touchers(s, s->at, err);
-}
-
-/* Bytes of `part` up to `end`, which is on the page at hand. */
-static int fill_page(struct sweep *s, uint64_t end, enum cf_page_part part, struct cf_err *err) {
-    s->page.parts[part] += end - s->at;
-    s->at = end;
-    return (end & (s->page_bytes - 1)) == 0 ? finish_page(s, err) : CF_OK;
+    return settle_pinners(s, s->at, err);
 }
 
 /* Whole pages of one part, from a page's start; a span for each stretch of like residency. */
@@ -132,11 +127,12 @@ static int fill_pages(struct sweep *s, uint64_t end, enum cf_page_part part, str
         span.pages = (stop - s->at) / s->page_bytes;
         span.parts[part] = stop - s->at;
         s->at = stop;
-        int rc = visit_span(s, &span, err);
-        if (rc == CF_OK)
-            rc = settle_touchers(s, stop, err);
-        if (rc != CF_OK)
-            return rc;
+        s->page_end = stop + s->page_bytes;
+        int status = visit_span(s, &span, err);
+        if (status == CF_OK)
+            status = settle_pinners(s, stop, err);
+        if (status != CF_OK)
+            return status;
     }
     return CF_OK;
 }
@@ -144,99 +140,125 @@ static int fill_pages(struct sweep *s, uint64_t end, enum cf_page_part part, str
 /* Accounts [s->at, end) as `part`. */
 static int fill(struct sweep *s, uint64_t end, enum cf_page_part part, struct cf_err *err) {
     while (s->at < end) {
-        uint64_t page_end = cf_align_down(s->at, s->page_bytes) + s->page_bytes;
-        uint64_t stop = cf_align_down(end, s->page_bytes);
-        int rc;
-        if ((s->at & (s->page_bytes - 1)) == 0 && stop > s->at)
-            rc = fill_pages(s, stop, part, err);
-        else
-            rc = fill_page(s, end < page_end ? end : page_end, part, err);
-        if (rc != CF_OK)
-            return rc;
+        uint64_t pages_end = cf_align_down(end, s->page_bytes);
+        int status = CF_OK;
+        if ((s->at & (s->page_bytes - 1)) == 0 && pages_end > s->at) {
+            status = fill_pages(s, pages_end, part, err);
+        } else {
+            uint64_t stop = end < s->page_end ? end : s->page_end;
+            s->page.parts[part] += stop - s->at;
+            s->at = stop;
+            if (stop == s->page_end)
+                status = finish_page(s, err);
+        }
+        if (status != CF_OK)
+            return status;
     }
     return CF_OK;
+}
+
+/* Up to where chunks can go the short way: the page's end, or the next released byte. */
+static void set_limit(struct sweep *s) {
+    while (s->range < s->ranges_end && s->range->addr + s->range->bytes <= s->at)
+        s->range++;
+    s->limit = s->page_end;
+    if (s->range < s->ranges_end && s->range->addr < s->limit)
+        s->limit = s->range->addr;
 }
 
 /* Accounts dead bytes up to `end`: those inside a range of malloc_trim are releasable. */
 static int fill_dead(struct sweep *s, uint64_t end, enum cf_page_part part, struct cf_err *err) {
     while (s->at < end) {
-        const struct cf_trim_range *range = NULL;
-        while (s->range < s->trim->ranges.len) {
-            range = &s->trim->ranges.items[s->range];
-            if (range->addr + range->bytes > s->at)
-                break;
-            range = NULL;
-            s->range++;
+        set_limit(s);
+        uint64_t turn = UINT64_MAX;
+        bool inside = false;
+        if (s->range < s->ranges_end) {
+            inside = s->range->addr <= s->at;
+            turn = inside ? s->range->addr + s->range->bytes : s->range->addr;
         }
-        bool inside = range != NULL && range->addr <= s->at;
-        uint64_t stop = end;
-        if (range != NULL) {
-            uint64_t turn = inside ? range->addr + range->bytes : range->addr;
-            stop = turn < end ? turn : end;
-        }
-        int rc = fill(s, stop, inside ? CF_PART_RELEASABLE : part, err);
-        if (rc != CF_OK)
-            return rc;
+        int status = fill(s, turn < end ? turn : end, inside ? CF_PART_RELEASABLE : part, err);
+        if (status != CF_OK)
+            return status;
     }
     return CF_OK;
 }
 
-static int fill_live(struct sweep *s, const struct cf_chunk *chunk, struct cf_err *err) {
-    struct toucher *toucher = cf_array_push(&s->touchers);
-    if (toucher == NULL)
-        return cf_err_nomem(err, sizeof *toucher, "the live chunks of a page");
-    toucher->addr = chunk->addr;
-    toucher->bytes = chunk->bytes;
-    return fill(s, chunk->addr + chunk->bytes, CF_PART_LIVE, err);
+/* Accounts a chunk that reaches over its page's end or may be released in part. */
+static int fill_chunk(struct sweep *s, uint64_t end, enum cf_page_part part, struct cf_err *err) {
+    int status = part == CF_PART_LIVE || part == CF_PART_OVERHEAD ? fill(s, end, part, err)
+                                                                  : fill_dead(s, end, part, err);
+    set_limit(s);
+    return status;
 }
 
-static int fill_chunk(struct sweep *s, const struct cf_chunk *chunk, struct cf_err *err) {
+static inline int take_chunk(struct sweep *s, const struct cf_chunk *chunk, struct cf_err *err) {
+    static const uint8_t parts[CF_NR_CHUNK_STATES] = {
+        [CF_CHUNK_LIVE] = CF_PART_LIVE,    [CF_CHUNK_FREE] = CF_PART_FREE,
+        [CF_CHUNK_FAST] = CF_PART_CACHED,  [CF_CHUNK_TCACHE] = CF_PART_CACHED,
+        [CF_CHUNK_TOP] = CF_PART_TOP,      [CF_CHUNK_FENCE] = CF_PART_OVERHEAD,
+        [CF_CHUNK_GAP] = CF_PART_OVERHEAD, [CF_CHUNK_MMAPPED] = CF_PART_OVERHEAD,
+    };
+    /* States alternate at random in a fragmented heap: no branch on them here. */
+    s->pinners[s->nr_pinners] = (struct cf_pinner){.addr = chunk->addr, .bytes = chunk->bytes};
+    s->nr_pinners += chunk->state == CF_CHUNK_LIVE;
     uint64_t end = chunk->addr + chunk->bytes;
-    switch (chunk->state) {
-    case CF_CHUNK_LIVE:
-        return fill_live(s, chunk, err);
-    case CF_CHUNK_FREE:
-        return fill_dead(s, end, CF_PART_FREE, err);
-    case CF_CHUNK_FAST:
-    case CF_CHUNK_TCACHE:
-        return fill_dead(s, end, CF_PART_CACHED, err);
-    case CF_CHUNK_TOP:
-        return fill_dead(s, end, CF_PART_TOP, err);
-    default:
-        return fill(s, end, CF_PART_OVERHEAD, err);
-    }
+    if (end >= s->limit)
+        return fill_chunk(s, end, parts[chunk->state], err);
+    s->page.parts[parts[chunk->state]] += chunk->bytes;
+    s->at = end;
+    return CF_OK;
 }
 
-static int sweep_heap(struct sweep *s, const struct cf_heap *heap, struct cf_err *err) {
+static int take_chunks(struct sweep *s, struct cf_err *err) {
+    struct cf_planes_walk walk = cf_planes_walk(s->planes, s->heap);
+    struct cf_chunk chunk;
+    set_limit(s);
+    while (cf_planes_walk_next(&walk, &chunk)) {
+        int status = CF_OK;
+        if (chunk.addr > s->at)
+            status = fill_chunk(s, chunk.addr, CF_PART_OVERHEAD, err);
+        if (status == CF_OK)
+            status = take_chunk(s, &chunk, err);
+        if (status != CF_OK)
+            return status;
+    }
+    return CF_OK;
+}
+
+static int sweep_heap(struct sweep *s, const struct cf_trim *trim, const struct cf_heap *heap,
+                      struct cf_err *err) {
     s->heap = heap;
     s->at = heap->start;
+    s->page_end = cf_align_down(heap->start, s->page_bytes) + s->page_bytes;
     s->resident_until = 0;
-    s->range = cf_trim_lower_bound(s->trim, heap->start);
-    s->touchers.len = 0;
-    struct cf_chunk_iter iter;
-    struct cf_chunk chunk;
-    cf_chunk_iter_init(&iter, s->map, heap, heap->start);
-    while (cf_chunk_iter_next(&iter, &chunk)) {
-        int rc = fill(s, chunk.addr, CF_PART_OVERHEAD, err);
-        if (rc == CF_OK)
-            rc = fill_chunk(s, &chunk, err);
-        if (rc != CF_OK)
-            return rc;
-    }
-    int rc = fill(s, heap->end, CF_PART_OVERHEAD, err);
-    if (rc != CF_OK || heap->start == heap->end || (s->at & (s->page_bytes - 1)) == 0)
-        return rc;
+    s->range = trim->ranges.items;
+    if (trim->ranges.len > 0)
+        s->range += cf_trim_lower_bound(trim, heap->start);
+    s->ranges_end = trim->ranges.items + trim->ranges.len;
+    s->nr_pinners = 0;
+    s->pinning = false;
+    int status = take_chunks(s, err);
+    if (status == CF_OK)
+        status = fill(s, heap->end, CF_PART_OVERHEAD, err);
+    if (status != CF_OK || heap->start == heap->end || (s->at & (s->page_bytes - 1)) == 0)
+        return status;
     return finish_page(s, err);
 }
 
 int cf_pages_sweep(const struct cf_chunkmap *map, const struct cf_residency *residency,
                    const struct cf_trim *trim, const struct cf_page_visitor *visitor,
                    struct cf_err *err) {
-    struct sweep s = {.map = map, .residency = residency, .trim = trim, .visitor = visitor,
-                      .page_bytes = residency->page_bytes};
-    int rc = CF_OK;
-    for (size_t i = 0; i < cf_chunkmap_nr_heaps(map) && rc == CF_OK; i++)
-        rc = sweep_heap(&s, cf_chunkmap_heap(map, i), err);
-    cf_array_free(&s.touchers);
-    return rc;
+    struct sweep s = {.planes = cf_chunkmap_planes(map), .residency = residency,
+                      .visitor = visitor, .page_bytes = residency->page_bytes};
+    /* A chunk has a unit at least; one more can reach in from the page before, and one slot is
+     * written before it is known whether it counts. */
+    size_t most = (size_t)(s.page_bytes / cf_chunkmap_unit_bytes(map)) + 3;
+    CF_CLEANUP_FREE struct cf_pinner *pinners = calloc(most, sizeof *pinners);
+    if (pinners == NULL)
+        return cf_err_nomem(err, most * sizeof *pinners, "the live chunks of a page");
+    s.pinners = pinners;
+    int status = CF_OK;
+    for (size_t i = 0; i < cf_chunkmap_nr_heaps(map) && status == CF_OK; i++)
+        status = sweep_heap(&s, trim, cf_chunkmap_heap(map, i), err);
+    return status;
 }

@@ -19,6 +19,7 @@
 #ifndef CF_ANALYSIS_PAGES_H
 #define CF_ANALYSIS_PAGES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "analysis/residency.h"
@@ -61,14 +62,21 @@ const char *cf_page_class_name(enum cf_page_class page_class); /* "live", "mixed
 /* The bytes that a page pin holds: 0 where the page is not resident or has no live byte. */
 uint64_t cf_page_span_pinned(const struct cf_page_span *span);
 
-/* Called in address order; each returns CF_OK or a status that ends the sweep. `pin` comes once
- * for each live chunk that pins at least one byte, after the spans that it touches. Either may be
- * NULL. */
+/* A live chunk with its share of the pages that it touches. */
+struct cf_pinner {
+    uint64_t addr;
+    uint64_t bytes;
+    uint64_t pinned_bytes; /* may be 0 */
+};
+
+/* Called in address order; each returns CF_OK or a status that ends the sweep. `pins` gets every
+ * live chunk that touches a page pin once, after the last span that it touches, together with
+ * those that end on the same page. Either may be NULL. */
 struct cf_page_visitor {
     void *user;
     int (*span)(void *user, const struct cf_page_span *span, struct cf_err *err);
-    int (*pin)(void *user, const struct cf_heap *heap, const struct cf_chunk *chunk,
-               uint64_t pinned_bytes, struct cf_err *err);
+    int (*pins)(void *user, const struct cf_heap *heap, const struct cf_pinner *pinners, size_t nr,
+                struct cf_err *err);
 };
 
 /* Sweeps all heaps of `map`. `trim` is of the same map. Fails for lack of memory, or as the

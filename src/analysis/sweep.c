@@ -3,13 +3,13 @@
 #include "base/cleanup.h"
 #include "base/context.h"
 #include "base/err.h"
+#include "ptmalloc/planes.h"
 
 static bool sweep_heap(const struct cf_chunkmap *map, const struct cf_heap *heap,
                        struct cf_sizes *sizes, struct cf_holes *holes) {
-    struct cf_chunk_iter iter;
+    struct cf_planes_walk walk = cf_planes_walk(cf_chunkmap_planes(map), heap);
     struct cf_chunk chunk;
-    cf_chunk_iter_init(&iter, map, heap, heap->start);
-    while (cf_chunk_iter_next(&iter, &chunk))
+    while (cf_planes_walk_next(&walk, &chunk))
         if (!cf_sizes_add(sizes, heap, &chunk) || !cf_holes_add(holes, heap, &chunk))
             return false;
     return cf_holes_end_heap(holes, heap);

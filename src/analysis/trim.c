@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/err.h"
+#include "ptmalloc/planes.h"
 
 const char *cf_trim_how_name(enum cf_trim_how how) {
     return how == CF_TRIM_BRK ? "brk" : "madvise";
@@ -89,6 +90,7 @@ static int take_chunk(struct trimmer *t, const struct cf_chunk *chunk, struct cf
         return trim_top(t, chunk, err);
     if (!fast && chunk->state != CF_CHUNK_FREE)
         return close_chunk(t, err);
+    /* Chunks between that are not dead end the open one, too. */
     if (!t->open || t->end != chunk->addr || !(fast || t->last_fast)) {
         int rc = close_chunk(t, err);
         if (rc != CF_OK)
@@ -101,16 +103,39 @@ static int take_chunk(struct trimmer *t, const struct cf_chunk *chunk, struct cf
     return CF_OK;
 }
 
-static int trim_heap(struct trimmer *t, const struct cf_chunkmap *map, struct cf_err *err) {
-    struct cf_chunk_iter iter;
-    struct cf_chunk chunk;
-    cf_chunk_iter_init(&iter, map, t->heap, t->heap->start);
-    while (cf_chunk_iter_next(&iter, &chunk)) {
-        if (chunk.state == CF_CHUNK_LIVE && !t->open)
-            continue;
-        int rc = take_chunk(t, &chunk, err);
-        if (rc != CF_OK)
-            return rc;
+/* The chunk that starts at `unit`, whose dead bit is set. */
+static struct cf_chunk dead_chunk(const struct cf_planes *planes, const struct cf_heap *heap,
+                                  size_t unit, size_t units, const struct cf_odd **odd) {
+    size_t next = cf_planes_next_start(planes, heap, unit + 1, units);
+    struct cf_chunk chunk = {
+        .addr = cf_planes_base(planes, heap) + ((uint64_t)unit << planes->unit_shift),
+        .bytes = (uint64_t)(next - unit) << planes->unit_shift,
+        .heap_id = heap->id,
+    };
+    bool fast = cf_plane_bit(planes->states, heap->plane_word, unit + 1);
+    chunk.state = fast ? CF_CHUNK_FAST : CF_CHUNK_FREE;
+    if (*odd < planes->odds + planes->nr_odds && (*odd)->addr == chunk.addr)
+        chunk.state = (*odd)++->state;
+    return chunk;
+}
+
+/* Live chunks and cached ones (tcache) have no dead bit: the planes step over them, word by
+ * word. */
+static int trim_heap(struct trimmer *t, const struct cf_planes *planes, struct cf_err *err) {
+    const uint64_t *starts = planes->starts + t->heap->plane_word;
+    const uint64_t *states = planes->states + t->heap->plane_word;
+    const struct cf_odd *odd = planes->odds + t->heap->odd_first;
+    size_t units = cf_planes_units(planes, t->heap);
+    for (size_t word = 0; word << 6 < units; word++) {
+        for (uint64_t dead = starts[word] & states[word]; dead != 0; dead &= dead - 1) {
+            size_t unit = (word << 6) + (size_t)__builtin_ctzll(dead);
+            if (unit >= units)
+                break;
+            struct cf_chunk chunk = dead_chunk(planes, t->heap, unit, units, &odd);
+            int rc = take_chunk(t, &chunk, err);
+            if (rc != CF_OK)
+                return rc;
+        }
     }
     return close_chunk(t, err);
 }
@@ -131,7 +156,7 @@ int cf_trim_simulate(const struct cf_chunkmap *map, const struct cf_trim_rule *r
         t.heap = cf_chunkmap_heap(map, i);
         if (t.heap->arena_id >= rule->nr_arenas || !rule->arenas[t.heap->arena_id].trimmed)
             continue;
-        int rc = trim_heap(&t, map, err);
+        int rc = trim_heap(&t, cf_chunkmap_planes(map), err);
         if (rc != CF_OK) {
             cf_trim_fini(&trim);
             return rc;

@@ -34,15 +34,21 @@ static int on_span(void *user, const struct cf_page_span *span, struct cf_err *e
     return cf_page_runs_add(&result->runs, span, err);
 }
 
-static int on_pin(void *user, const struct cf_heap *heap, const struct cf_chunk *chunk,
-                  uint64_t pinned, struct cf_err *err) {
+static int on_pins(void *user, const struct cf_heap *heap, const struct cf_pinner *pinners,
+                   size_t nr, struct cf_err *err) {
     struct result *result = user;
-    assert_int_equal(chunk->state, CF_CHUNK_LIVE);
-    if (result->nr_pinned < 64) {
-        result->addrs[result->nr_pinned] = chunk->addr;
-        result->pinned[result->nr_pinned++] = pinned;
+    int status = CF_OK;
+    for (size_t i = 0; i < nr && status == CF_OK; i++) {
+        if (pinners[i].pinned_bytes == 0)
+            continue;
+        if (result->nr_pinned < 64) {
+            result->addrs[result->nr_pinned] = pinners[i].addr;
+            result->pinned[result->nr_pinned++] = pinners[i].pinned_bytes;
+        }
+        status = cf_page_pins_add(result->pins, heap->arena_id, CF_NO_TYPE, pinners[i].bytes,
+                                  pinners[i].pinned_bytes, err);
     }
-    return cf_page_pins_add(result->pins, heap->arena_id, CF_NO_TYPE, chunk->bytes, pinned, err);
+    return status;
 }
 
 static struct result *run(const struct cf_chunkmap *map, const struct cf_residency *residency) {
@@ -53,7 +59,7 @@ static struct result *run(const struct cf_chunkmap *map, const struct cf_residen
     assert_int_equal(cf_trim_simulate(map, &rule, residency, &result->trim, NULL), CF_OK);
     assert_int_equal(cf_waste_init(&result->waste, NR_ARENAS, NULL), CF_OK);
     assert_int_equal(cf_page_pins_new(&result->pins, NULL), CF_OK);
-    struct cf_page_visitor visitor = {.user = result, .span = on_span, .pin = on_pin};
+    struct cf_page_visitor visitor = {.user = result, .span = on_span, .pins = on_pins};
     assert_int_equal(cf_pages_sweep(map, residency, &result->trim, &visitor, NULL), CF_OK);
     cf_page_pins_seal(result->pins);
     cf_trim_rule_fini(&rule);
