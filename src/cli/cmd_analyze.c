@@ -11,6 +11,7 @@ enum {
     KEY_NO_REACH,
     KEY_THREADS,
     KEY_CPUS,
+    KEY_SAFE,
     THREADS_MAX = 1024,
     CPUS_MAX = 65536,
 };
@@ -45,6 +46,9 @@ static error_t parse_analysis(int key, char *arg, struct argp_state *state) {
     case KEY_THREADS:
         analysis->options.threads = cli_parse_number(state, "--threads", arg, THREADS_MAX);
         return 0;
+    case KEY_SAFE:
+        analysis->options.safe = true;
+        return 0;
     case KEY_CPUS:
         analysis->options.cpus = cli_parse_number(state, "--cpus", arg, CPUS_MAX);
         return 0;
@@ -65,6 +69,7 @@ static const struct argp_option analysis_options[] = {
     {"chunks", KEY_CHUNKS, "WHICH", 0, "Which chunks to list in v_chunk: all (default), free, none",
      0},
     {"no-reach", KEY_NO_REACH, NULL, 0, "Leave out reachability: no leaks, types or holders", 0},
+    {"safe", KEY_SAFE, NULL, 0, "Load the chunks by plain INSERT: slower, the same rows", 0},
     {"cpus", KEY_CPUS, "N", 0, "Cores that the process could use: decides malloc's arena limit", 0},
     {"threads", KEY_THREADS, "N", 0, "Work with so many threads (default: one a core)", 0},
     {0},

@@ -12,7 +12,6 @@
 #include "lib/process.h"
 #include "lib/reading.h"
 #include "rules/rules.h"
-#include "store/chunk_vtab.h"
 #include "store/rows.h"
 #include "store/store.h"
 
@@ -92,14 +91,13 @@ static int store_tables(struct run *run, enum cf_outcome outcome, struct cf_err 
 }
 
 static int store_chunks(struct run *run, struct cf_err *err) {
-    struct cf_db *db = cf_store_db(run->store);
     struct cf_chunk_source source;
     uint64_t total = cf_sizes_nr_chunks(run->sizes);
     cf_chunk_source_init(&source, cf_ptmalloc_map(run->reading.pt), run->options->chunks,
                          run->reach != NULL ? cf_mark_plane(run->reach->mark) : NULL);
-    int status = cf_chunk_vtab_load(run->ctx, db, &source, total, err);
+    int status = cf_store_chunks(run->store, &source, total, run->options->safe, err);
     if (status == CF_OK)
-        status = cf_rows_statistics(db, source.rows, err);
+        status = cf_rows_statistics(cf_store_db(run->store), source.rows, err);
     return status;
 }
 

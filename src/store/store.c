@@ -10,9 +10,11 @@
 
 #include "base/context.h"
 #include "base/err.h"
+#include "store/chunk_vtab.h"
+#include "store/pages.h"
 #include "store/schema.h"
 
-enum { NAME_ATTEMPTS = 16 };
+enum { NAME_ATTEMPTS = 16, PROGRESS_ROWS = 1 << 20 };
 
 struct cf_store {
     const struct cf_context *ctx;
@@ -117,6 +119,49 @@ int cf_store_create(const struct cf_context *ctx, const char *path, bool force,
 
 struct cf_db *cf_store_db(struct cf_store *store) {
     return store->db;
+}
+
+static int write_pages(struct cf_store *store, uint32_t root_page, struct cf_chunk_source *source,
+                       uint64_t total, struct cf_err *err) {
+    struct cf_pages *pages;
+    struct cf_chunk_row row;
+    int status = cf_pages_open(store->temporary, root_page, &pages, err);
+    if (status != CF_OK)
+        return status;
+    while (status == CF_OK && cf_chunk_source_next(source, &row)) {
+        status = cf_pages_add(pages, row.address, row.size_bytes, row.code, err);
+        if (source->rows % PROGRESS_ROWS == 0)
+            cf_progress(store->ctx, "storing chunks", source->rows, total);
+    }
+    if (status == CF_OK)
+        status = cf_pages_finish(pages, err);
+    cf_pages_free(pages);
+    return status;
+}
+
+/* SQLite keeps page 1 and the root in its cache: it must be closed while they change. */
+static int load_pages(struct cf_store *store, struct cf_chunk_source *source, uint64_t total,
+                      struct cf_err *err) {
+    bool found = false;
+    int64_t root_page = 0;
+    int status = cf_db_query_i64(store->db, "SELECT rootpage FROM sqlite_schema WHERE name ="
+                                            " 'chunk' AND type = 'table'",
+                                 &found, &root_page, err);
+    if (status == CF_OK)
+        status = cf_db_exec(store->db, "COMMIT", err);
+    cf_db_free(cf_take(&store->db));
+    if (status == CF_OK)
+        status = write_pages(store, (uint32_t)root_page, source, total, err);
+    if (status == CF_OK)
+        status = cf_db_open_bulk(store->temporary, &store->db, err);
+    return status == CF_OK ? cf_db_exec(store->db, "BEGIN", err) : status;
+}
+
+int cf_store_chunks(struct cf_store *store, struct cf_chunk_source *source, uint64_t total,
+                    bool safe, struct cf_err *err) {
+    if (safe)
+        return cf_chunk_vtab_load(store->ctx, store->db, source, total, err);
+    return load_pages(store, source, total, err);
 }
 
 static int sync_path(const char *path, int flags, struct cf_err *err) {

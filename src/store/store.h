@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include "corefrag.h"
+#include "store/chunk_source.h"
 #include "store/db.h"
 
 struct cf_store;
@@ -27,6 +28,15 @@ int cf_store_create(const struct cf_context *ctx, const char *path, bool force,
 
 /* Borrowed until the commit or cf_store_free(). */
 struct cf_db *cf_store_db(struct cf_store *store);
+
+/*
+ * Fills the table `chunk` from `source`, after everything that needs no chunks: by SQLite's own
+ * INSERT ... SELECT when `safe` (the oracle), else by writing the table's pages (pages.h), for
+ * which the database is closed and opened again: statements and a borrowed cf_store_db() end
+ * with this call. `total` rows are expected, for the progress only.
+ */
+int cf_store_chunks(struct cf_store *store, struct cf_chunk_source *source, uint64_t total,
+                    bool safe, struct cf_err *err);
 
 /*
  * Ends the transaction, syncs the file and gives it its final name; without `force` a file that
