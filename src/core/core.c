@@ -40,9 +40,9 @@ void cf_core_add_missing(struct cf_core *core, uint64_t bytes) {
 }
 
 uint64_t cf_core_present(const struct cf_core *core, uint64_t offset, uint64_t bytes) {
-    if (offset >= core->map_bytes)
+    if (offset >= core->usable_bytes)
         return 0;
-    uint64_t left = core->map_bytes - offset;
+    uint64_t left = core->usable_bytes - offset;
     return bytes < left ? bytes : left;
 }
 
@@ -63,6 +63,7 @@ static int map_file(struct cf_core *core, struct cf_err *err) {
         return cf_err_errno(err, CF_EINPUT, errno, "%s: cannot be mapped", core->name);
     core->map = map;
     core->map_bytes = (uint64_t)st.st_size;
+    core->usable_bytes = core->map_bytes;
     return CF_OK;
 }
 
@@ -90,6 +91,7 @@ int cf_core_open_from(const struct cf_context *ctx, int fd, const char *name,
     if (status != CF_OK)
         return status;
     core->producer = cf_core_judge_producer(core);
+    cf_core_look_for_blanks(core);
     if (origin->truncated)
         cf_core_add_flaw(core, "archive-cut", core->map_bytes,
                          "the archive ended early; %llu bytes of the core came out of it",
@@ -169,7 +171,7 @@ uint64_t cf_core_missing_bytes(const struct cf_core *core) {
 }
 
 bool cf_core_holes_are_evidence(const struct cf_core *core) {
-    return !core->origin.holes_are_ours;
+    return !core->origin.holes_are_ours && !core->is_blank;
 }
 
 size_t cf_core_nr_segments(const struct cf_core *core) {
@@ -258,7 +260,7 @@ const struct cf_core_flaw *cf_core_flaw(const struct cf_core *core, size_t index
 }
 
 const unsigned char *cf_core_bytes(const struct cf_core *core, uint64_t offset, uint64_t bytes) {
-    if (offset > core->map_bytes || bytes > core->map_bytes - offset)
+    if (offset > core->usable_bytes || bytes > core->usable_bytes - offset)
         return NULL;
     return core->map + offset;
 }
@@ -269,7 +271,7 @@ void cf_core_drop(const struct cf_core *core, uint64_t offset, uint64_t bytes) {
     uint64_t start = cf_align_down(offset, page);
     /* The last page is still wanted by whoever reads on from there, unless the file ends in it. */
     uint64_t end = offset + present;
-    if (end < core->map_bytes)
+    if (end < core->usable_bytes)
         end = cf_align_down(end, page);
     if (present > 0 && end > start)
         (void)madvise(core->map + start, (size_t)(end - start), MADV_DONTNEED);

@@ -97,7 +97,8 @@ unsigned cf_core_word_bytes(const struct cf_core *core);      /* 8 or 4 */
 enum cf_producer cf_core_producer(const struct cf_core *core);
 const char *cf_core_producer_name(const struct cf_core *core);
 
-/* All declared bytes are in the file, all headers and notes could be read. */
+/* All declared bytes are in the file, all headers and notes could be read, and no zeros stand where
+ * data must be. */
 bool cf_core_complete(const struct cf_core *core);
 /* Bytes that the headers promise and the file does not have. May be 0 in an incomplete core, when
  * the headers themselves are cut so that nobody knows what they promised. */

@@ -1,6 +1,6 @@
 /*
  * What the files of this folder share: the open core, filled in the order headers (headers.c),
- * notes (notes.c, threads.c, files.c), producer (producer.c).
+ * notes (notes.c, threads.c, files.c), producer (producer.c), blanks (blank.c).
  */
 #ifndef CF_CORE_CORE_PRIVATE_H
 #define CF_CORE_CORE_PRIVATE_H
@@ -39,6 +39,7 @@ struct cf_core {
     int fd;
     unsigned char *map;
     uint64_t map_bytes;
+    uint64_t usable_bytes; /* less where the file's end is zeros that nobody meant */
     struct cf_core_origin origin;
     enum cf_machine machine;
     unsigned word_bytes;
@@ -55,7 +56,9 @@ struct cf_core {
     uint64_t declared_segments; /* PT_LOAD and others, as the table's length says */
     uint64_t nr_entries;        /* of those, in the file */
     uint64_t missing_bytes;
-    bool damaged; /* incomplete in a way that missing_bytes does not count */
+    bool damaged;      /* incomplete in a way that missing_bytes does not count */
+    bool is_blank;     /* zeros stand where data must be ... */
+    uint64_t blank_at; /* ... at this offset of the file */
     CF_ARRAY(struct cf_segment) segments;
     CF_ARRAY(struct note_range) notes;
     CF_ARRAY(struct cf_core_thread) threads;
@@ -86,6 +89,7 @@ uint64_t cf_core_present(const struct cf_core *core, uint64_t offset, uint64_t b
 
 int cf_core_read_headers(struct cf_core *core, struct cf_err *err);
 int cf_core_read_notes(struct cf_core *core, struct cf_err *err);
+void cf_core_look_for_blanks(struct cf_core *core);
 enum cf_producer cf_core_judge_producer(const struct cf_core *core);
 
 /* Bodies of notes; `whole` is false when the note is cut, and `body` then has what is left. */

@@ -565,6 +565,76 @@ static void dropped_pages_read_the_same_again(void **state) {
     synth_free(synth);
 }
 
+/* A kernel core with the vdso and the first page of a library, where `lost` of them are zeros. */
+static struct synth *core_with_witnesses(enum synth_layout layout, bool vdso, bool header,
+                                         bool stack) {
+    enum { AT_SYSINFO_EHDR_TYPE = 33 };
+    struct synth *synth = synth_new(CF_MACHINE_X86_64);
+    synth_options(synth)->layout = layout;
+    synth_auxv(synth, AT_SYSINFO_EHDR_TYPE, 0x7f0000000000);
+    synth_thread(synth, 1, 6, 0x1000, 0x50001800);
+    synth_file(synth, 0x40000000, 0x40004000, 0, "/lib/libx.so");
+    synth_file(synth, 0x60000000, 0x60004000, 0, "/srv/zeros");
+    synth_segment(synth, 0x40000000, 0x4000, SYNTH_R)->file_bytes = 0x1000;
+    synth_segment(synth, 0x50000000, 0x2000, SYNTH_RW);
+    synth_segment(synth, 0x60000000, 0x4000, SYNTH_RW); /* data, which may well be zeros */
+    synth_segment(synth, 0x7f0000000000, 0x2000, SYNTH_RX);
+    if (vdso)
+        synth_put(synth, 0x7f0000000000, ELFMAG, SELFMAG);
+    if (header)
+        synth_put(synth, 0x40000000, ELFMAG, SELFMAG);
+    if (stack)
+        synth_put_word(synth, 0x50001000, 1);
+    return synth;
+}
+
+static void zeros_where_data_must_be_make_a_core_incomplete(void **state) {
+    (void)state;
+    static const struct {
+        enum synth_layout layout;
+        bool vdso, header, stack; /* what is as it should be */
+        bool complete, stack_flaw;
+    } cases[] = {
+        {SYNTH_KERNEL, true, true, true, true, false},
+        {SYNTH_KERNEL, false, true, true, false, false},
+        {SYNTH_KERNEL, true, false, true, false, false},
+        {SYNTH_KERNEL, false, false, false, false, true},
+        {SYNTH_KERNEL, true, true, false, true, true},
+        {SYNTH_GCORE, true, true, false, true, true},
+        {SYNTH_GCORE, false, false, true, true, false}, /* gcore may leave both out */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct synth *synth =
+            core_with_witnesses(cases[i].layout, cases[i].vdso, cases[i].header, cases[i].stack);
+        struct cf_core *core = open_core(synth);
+        assert_int_equal(cf_core_complete(core), cases[i].complete);
+        assert_int_equal(has_flaw(core, "zero-filled"), !cases[i].complete);
+        assert_int_equal(cf_core_holes_are_evidence(core), cases[i].complete);
+        assert_int_equal(has_flaw(core, "stack-zero-filled"), cases[i].stack_flaw);
+        cf_core_free(core);
+        synth_free(synth);
+    }
+}
+
+static void zeros_up_to_the_end_of_the_file_are_cut_off(void **state) {
+    (void)state;
+    for (int stored = 0; stored < 2; stored++) {
+        struct synth *synth = core_with_witnesses(SYNTH_KERNEL, false, true, true);
+        if (stored)
+            synth_fill(synth, 0x7f0000000000, 0, 0x2000); /* zeros that the file has as data */
+        struct cf_core *core = open_core(synth);
+        /* The stack's page with something in it is the last one that counts. */
+        assert_int_equal(cf_core_segment(core, 0)->present_bytes, 0x1000);
+        assert_int_equal(cf_core_segment(core, 1)->present_bytes, 0x2000);
+        assert_int_equal(cf_core_segment(core, 2)->present_bytes, 0);
+        assert_int_equal(cf_core_segment(core, 3)->present_bytes, 0);
+        assert_int_equal(cf_core_missing_bytes(core), 0x4000 + 0x2000);
+        assert_int_equal(cf_core_file_bytes(core), synth_file_bytes(synth));
+        cf_core_free(core);
+        synth_free(synth);
+    }
+}
+
 static void a_truncated_archive_makes_an_incomplete_core(void **state) {
     (void)state;
     struct synth *synth = small_core(CF_MACHINE_X86_64, SYNTH_KERNEL);
@@ -604,6 +674,8 @@ int main(void) {
         cmocka_unit_test(a_wrong_entry_size_is_told_and_not_used),
         cmocka_unit_test(bytes_are_lent_all_or_nothing),
         cmocka_unit_test(dropped_pages_read_the_same_again),
+        cmocka_unit_test(zeros_where_data_must_be_make_a_core_incomplete),
+        cmocka_unit_test(zeros_up_to_the_end_of_the_file_are_cut_off),
         cmocka_unit_test(a_truncated_archive_makes_an_incomplete_core),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
