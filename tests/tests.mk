@@ -4,9 +4,17 @@
 
 TRUTH_SRC := $(wildcard tests/gen/truth/*.c)
 
-gen check test-e2e: build/gen/truth
+# The stand-ins are preloaded by name, so the program looks for libraries beside itself.
+STANDINS := build/gen/libtcmalloc_minimal.so.4 build/gen/libmimalloc.so.2
+
+gen check test-e2e: build/gen/truth $(STANDINS)
 
 build/gen/truth: $(TRUTH_SRC) $(wildcard tests/gen/truth/*.h) tests/tests.mk
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) $(if $(WERROR),-Werror) -O1 -g -fno-builtin -pthread \
-		-Wl,-z,now -o $@ $(TRUTH_SRC)
+		-Wl,-z,now,-rpath,'$$ORIGIN' -o $@ $(TRUTH_SRC)
+
+$(STANDINS): tests/gen/standin/standin.c tests/tests.mk
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) $(if $(WERROR),-Werror) -O1 -g -fno-builtin -pthread \
+		-shared -fPIC -Wl,-soname,$(@F) -o $@ $<

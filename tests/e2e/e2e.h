@@ -33,7 +33,8 @@ struct e2e_run {
     char core[PATH_ROOM];
     char db_path[PATH_ROOM];
     int exit_code; /* of analyze */
-    sqlite3 *db;   /* read-only, with the truth in temp tables; NULL until e2e_open() */
+    int expected_exit_code;
+    sqlite3 *db; /* read-only, with the truth in temp tables; NULL until e2e_open() */
 };
 
 /* Makes the core of run->scenario. False, with a message, if it cannot. */
@@ -59,5 +60,8 @@ long long e2e_number(sqlite3 *db, const char *sql, long long otherwise);
  * run, too. Returns the number of failed tests, as cmocka does.
  */
 int e2e_scenario(const char *scenario, enum e2e_producer producer);
+
+/* The same for one whose malloc is not glibc's: analyze ends with 5, and is only judged. */
+int e2e_scenario_without_heap(const char *scenario);
 
 #endif

@@ -10,7 +10,7 @@
 #include "truth.h"
 
 static const struct truth_scenario *const files[] = {
-    truth_main_heap, truth_arenas, truth_incidents, truth_trims, truth_leaks,
+    truth_main_heap, truth_arenas, truth_incidents, truth_trims, truth_leaks, truth_verdicts,
 };
 
 static void list_scenarios(void) {

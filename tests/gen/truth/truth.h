@@ -76,5 +76,6 @@ extern const struct truth_scenario truth_arenas[];
 extern const struct truth_scenario truth_incidents[];
 extern const struct truth_scenario truth_trims[];
 extern const struct truth_scenario truth_leaks[];
+extern const struct truth_scenario truth_verdicts[];
 
 #endif
