@@ -60,7 +60,7 @@ static struct cf_tunable *new_row(struct cf_tunables *out, const char *name) {
 
 static void add_setting(struct cf_tunables *out, const struct cf_environ *env,
                         const struct setting *setting) {
-    char asked[64];
+    char asked[64] = "";
     bool wanted = in_environment(env, setting, asked, sizeof asked);
     if (!setting->in_mp && !wanted)
         return;
