@@ -35,11 +35,27 @@ int cf_db_status(int code) {
     }
 }
 
+/* What to try when the database cannot be written; SQLite does not hand on the system's reason. */
+static const char *remedy(int code) {
+    switch (code & 0xff) {
+    case SQLITE_FULL:
+        return " (choose a folder with more room with -o, or fewer chunks with --chunks)";
+    case SQLITE_IOERR:
+        return " (a quota or a limit of file sizes may be in force)";
+    default:
+        return "";
+    }
+}
+
 static int fail(struct cf_db *db, int code, const char *what, struct cf_err *err) {
     const char *file = sqlite3_db_filename(db->handle, "main");
     bool named = file != NULL && file[0] != '\0';
-    return cf_err_set(err, cf_db_status(code), "%s%s%s: %s", named ? file : "", named ? ": " : "",
-                      what, sqlite3_errmsg(db->handle));
+    int status = cf_db_status(code);
+    if (status == CF_EOUTPUT && named)
+        return cf_err_set(err, status, "%s: cannot be written: %s%s", file,
+                          sqlite3_errmsg(db->handle), remedy(code));
+    return cf_err_set(err, status, "%s%s%s: %s", named ? file : "", named ? ": " : "", what,
+                      sqlite3_errmsg(db->handle));
 }
 
 static int open_handle(const char *path, int flags, struct cf_db **out, struct cf_err *err) {
