@@ -64,7 +64,7 @@ static const struct row rows[] = {
     {"analyze, bytes of the database a chunk", DB_BYTES, OURS(""), NULL, 16},
     {"report, wall", WALL, "exec build/corefrag report " DB " > /dev/null", NULL, 2.0},
     {"SQL: the chunk at an address, wall", WALL,
-     QUERY("SELECT * FROM v_chunk WHERE address >= (SELECT max(start) FROM v_heap) LIMIT 1"), NULL,
+     QUERY("SELECT * FROM v_chunk WHERE address = (SELECT max(below_address) FROM v_hole)"), NULL,
      0.010},
     {"SQL: size classes, wall", WALL,
      QUERY("SELECT state, sum(chunks), sum(bytes) FROM v_size_class GROUP BY state"), NULL, 0.010},
