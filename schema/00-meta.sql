@@ -38,7 +38,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('meta key', 'word_bits', 'bits', 'Width of a pointer: 64 or 32.'),
 ('meta key', 'page_bytes', 'bytes', 'Size of a page.'),
 ('meta key', 'pid', 'id', 'Process id.'),
-('meta key', 'signal', 'id', 'Signal that ended the process; 0 where none did (a snapshot).'),
+('meta key', 'signal', 'id', 'Signal that ended the process. Of a snapshot the one by which the debugger stopped it, or 0.'),
 ('meta key', 'command', 'text', 'Short name of the process, at most 15 characters.'),
 ('meta key', 'exe', 'text', 'Path of the program''s file, as the process saw it.'),
 ('meta key', 'libc_path', 'text', 'Path of the file that holds malloc''s data: libc, or a static program.'),

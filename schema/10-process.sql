@@ -105,5 +105,5 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_thread', 'stack_end', 'address', 'First byte after that mapping.'),
 ('v_thread', 'stack_end_hex', 'hex', 'stack_end as text.'),
 ('v_thread', 'stack_resident_bytes', 'bytes', 'Of the mapping, in memory; NULL when that is not known.'),
-('v_thread', 'is_crashing', '0/1', '1: the thread whose signal ended the process.'),
+('v_thread', 'is_crashing', '0/1', '1: the thread whose signal ended the process; in a snapshot there is none.'),
 ('v_thread', 'top_frame', 'text', 'Function it was in; NULL until known.');

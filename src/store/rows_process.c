@@ -1,4 +1,5 @@
 #include <elf.h>
+#include <signal.h>
 
 #include "store/insert.h"
 #include "store/rows.h"
@@ -112,9 +113,20 @@ static bool stack_of(const struct cf_mem *mem, uint64_t sp, uint64_t *start, uin
     return true;
 }
 
-/* The dumping thread comes first; a snapshot (gcore of a healthy process) has no signal. */
+/*
+ * The dumping thread comes first. Of a snapshot the signal is that of the debugger (SIGSTOP,
+ * SIGTRAP) or none: only those whose default action is a core end a process that way.
+ */
 static bool is_crashing(const struct cf_core *core, size_t index) {
-    return index == 0 && cf_core_signal(core) != 0;
+    static const int with_core[] = {SIGQUIT, SIGILL,  SIGTRAP, SIGABRT, SIGBUS,
+                                    SIGFPE,  SIGSEGV, SIGXCPU, SIGXFSZ, SIGSYS};
+    int signal = cf_core_signal(core);
+    if (index != 0 || (signal == SIGTRAP && cf_core_producer(core) == CF_PRODUCER_GCORE))
+        return false;
+    for (size_t i = 0; i < sizeof with_core / sizeof with_core[0]; i++)
+        if (signal == with_core[i])
+            return true;
+    return false;
 }
 
 static int insert_thread(struct cf_insert *in, const struct cf_ptmalloc *pt, size_t index,
