@@ -81,7 +81,8 @@ int cf_core_open_from(const struct cf_context *ctx, int fd, const char *name,
     core->fd = fd;
     core->origin = *origin;
     core->name = strdup(name);
-    if (core->name == NULL)
+    core->window = cf_core_window_new();
+    if (core->name == NULL || core->window == NULL)
         return cf_err_nomem(err, strlen(name) + 1, "the core's name");
     int status = map_file(core, err);
     if (status == CF_OK)
@@ -116,6 +117,7 @@ void cf_core_free(struct cf_core *core) {
     cf_array_free(&core->threads);
     cf_array_free(&core->files);
     cf_array_free(&core->flaws);
+    cf_core_window_free(core->window);
     free(core->name);
     free(core);
 }
@@ -263,16 +265,4 @@ const unsigned char *cf_core_bytes(const struct cf_core *core, uint64_t offset, 
     if (offset > core->usable_bytes || bytes > core->usable_bytes - offset)
         return NULL;
     return core->map + offset;
-}
-
-void cf_core_drop(const struct cf_core *core, uint64_t offset, uint64_t bytes) {
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    uint64_t present = cf_core_present(core, offset, bytes);
-    uint64_t start = cf_align_down(offset, page);
-    /* The last page is still wanted by whoever reads on from there, unless the file ends in it. */
-    uint64_t end = offset + present;
-    if (end < core->usable_bytes)
-        end = cf_align_down(end, page);
-    if (present > 0 && end > start)
-        (void)madvise(core->map + start, (size_t)(end - start), MADV_DONTNEED);
 }

@@ -137,8 +137,8 @@ const struct cf_core_flaw *cf_core_flaw(const struct cf_core *core, size_t index
 
 /* The file's bytes [offset, offset + bytes), all or nothing: NULL beyond the end. Borrowed. */
 const unsigned char *cf_core_bytes(const struct cf_core *core, uint64_t offset, uint64_t bytes);
-/* Tells the kernel that these bytes' pages are not needed any more, so that they do not count
- * as resident. They can still be read. */
+/* Says that these bytes are not needed any more, so that their pages do not stay resident: all but
+ * the last few MiB of what was dropped are given back. They can still be read. */
 void cf_core_drop(const struct cf_core *core, uint64_t offset, uint64_t bytes);
 
 #endif

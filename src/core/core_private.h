@@ -34,6 +34,11 @@ struct note_evidence {
     uint32_t last_type;
 };
 
+/* Pages that are about to be dropped (drop.c); the only thing of an open core that changes. */
+struct core_window;
+struct core_window *cf_core_window_new(void);
+void cf_core_window_free(struct core_window *window);
+
 struct cf_core {
     char *name;
     int fd;
@@ -41,6 +46,7 @@ struct cf_core {
     uint64_t map_bytes;
     uint64_t usable_bytes; /* less where the file's end is zeros that nobody meant */
     struct cf_core_origin origin;
+    struct core_window *window;
     enum cf_machine machine;
     unsigned word_bytes;
     enum cf_producer producer;

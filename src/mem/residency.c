@@ -19,7 +19,7 @@
 #include "base/err.h"
 #include "mem/mem_private.h"
 
-enum { DROP_BYTES = 16 << 20, STEP_BYTES = 4 << 20 };
+enum { STEP_BYTES = 4 << 20 };
 
 /* The file's data, in file offsets; what lies between is holes. */
 struct extents {
@@ -75,8 +75,6 @@ struct scan {
     bool met_zeros;
     uint64_t done_bytes;
     uint64_t total_bytes; /* upper bound of done_bytes */
-    uint64_t window;      /* part of the file whose pages we may have resident */
-    uint64_t window_end;
 };
 
 static bool is_zero(const unsigned char *bytes, size_t nr_bytes) {
@@ -119,29 +117,7 @@ static bool add_by_content(struct scan *scan, uint64_t start, uint64_t end,
     return true;
 }
 
-static void drop_window(struct scan *scan) {
-    if (scan->window < scan->window_end)
-        cf_core_drop(scan->mem->core, scan->window, scan->window_end - scan->window);
-    scan->window_end = scan->window;
-}
-
-/*
- * Tells that [offset, offset + bytes) of the file is about to be read. Pages are dropped by the
- * window and not by what was read: a fault maps the neighbours too, where many small regions stand
- * side by side.
- */
-static void enter_window(struct scan *scan, uint64_t offset, uint64_t bytes) {
-    uint64_t start = offset < scan->window ? offset : scan->window;
-    uint64_t end = offset + bytes > scan->window_end ? offset + bytes : scan->window_end;
-    bool is_empty = scan->window == scan->window_end;
-    if (!is_empty && end - start > DROP_BYTES) {
-        drop_window(scan);
-        is_empty = true;
-    }
-    scan->window = is_empty ? offset : start;
-    scan->window_end = is_empty ? offset + bytes : end;
-}
-
+/* One stored piece of a region, in steps, whose pages are dropped behind us. */
 static bool scan_stored(struct scan *scan, const struct cf_region *region, uint64_t start,
                         uint64_t end) {
     if (!scan->by_content)
@@ -151,9 +127,9 @@ static bool scan_stored(struct scan *scan, const struct cf_region *region, uint6
         uint64_t stop = step > start && step < end ? step : end;
         uint64_t offset = region->offset + (start - region->start);
         const unsigned char *bytes = cf_core_bytes(scan->mem->core, offset, stop - start);
-        enter_window(scan, offset, stop - start);
         if (bytes == NULL || !add_by_content(scan, start, stop, bytes))
             return false;
+        cf_core_drop(scan->mem->core, offset, stop - start);
         scan->done_bytes += stop - start;
         cf_progress(scan->ctx, "residency", scan->done_bytes, scan->total_bytes);
         start = stop;
@@ -187,7 +163,7 @@ static bool scan_region(struct scan *scan, const struct cf_region *region) {
     return true;
 }
 
-static int scan_regions(struct scan *scan, struct cf_err *err) {
+static int run_scan(struct scan *scan, struct cf_err *err) {
     for (size_t i = 0; i < scan->mem->regions.len; i++) {
         const struct cf_region *region = &scan->mem->regions.items[i];
         if (!mem_region_is_known(region))
@@ -199,12 +175,6 @@ static int scan_regions(struct scan *scan, struct cf_err *err) {
             return CF_OK;
     }
     return CF_OK;
-}
-
-static int run_scan(struct scan *scan, struct cf_err *err) {
-    int status = scan_regions(scan, err);
-    drop_window(scan);
-    return status;
 }
 
 struct hole_starts {
