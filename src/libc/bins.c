@@ -107,18 +107,6 @@ static inline bool scan_words(struct cf_malloc *m, const unsigned char *bytes, u
     return true;
 }
 
-/* Pages behind the cursor are given back in large pieces: a call for each of 100,000 small regions
- * would cost more than the scan. */
-static void drop_behind(struct cf_malloc *m, uint64_t addr, uint64_t bytes) {
-    if (m->undropped_bytes == 0 || addr < m->undropped)
-        m->undropped = addr;
-    m->undropped_bytes += bytes;
-    if (m->undropped_bytes >= DROP_BYTES) {
-        cf_mem_drop(m->mem, m->undropped, addr + bytes);
-        m->undropped_bytes = 0;
-    }
-}
-
 bool cf_bins_scan(struct cf_malloc *m, uint64_t start, uint64_t end) {
     uint64_t addr;
     if (!cf_align_up(start, m->word, &addr))
@@ -136,7 +124,7 @@ bool cf_bins_scan(struct cf_malloc *m, uint64_t start, uint64_t end) {
                                  : scan_words(m, bytes, addr, step, 4);
         if (!fine)
             return false;
-        drop_behind(m, addr, step);
+        cf_mem_drop(m->mem, addr, addr + step);
         addr += step;
     }
     return true;

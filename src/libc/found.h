@@ -50,8 +50,6 @@ struct cf_malloc {
     uint64_t heap_max;
     bool safe_linking;
     bool links_decided; /* by votes; until then lists are tried both ways */
-    uint64_t undropped; /* the scan's cursor: pages from here on are still mapped in */
-    uint64_t undropped_bytes;
     char layout_text[160];
     CF_ARRAY(struct cf_bins) bins; /* found by scanning; sorted, no overlaps */
     CF_ARRAY(struct cf_namespace) namespaces;

@@ -113,6 +113,7 @@ static int hunt_region(struct hunt *hunt, const struct cf_region *region, uint64
             dropped = *at;
         }
     }
+    cf_mem_drop(hunt->pt->mem, dropped, data_end);
     return CF_OK;
 }
 
