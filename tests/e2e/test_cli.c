@@ -67,7 +67,7 @@ static const struct cli_case cases[] = {
     {"what was there stays", "echo mine >x.db; $C analyze core -o x.db; cat x.db", 0, "mine", NULL},
     {"force overwrites", "echo mine >x.db; $C analyze core -o x.db --force && $C report x.db", 0,
      "arena", ""},
-    {"a folder that does not exist is an output error", "$C analyze core -o no/x.db", 7, "", "no:"},
+    {"a folder that does not exist is an output error", "$C analyze core -o no/x.db", 7, "", "no/x.db"},
     {"a full disk under a report is an output error", "$C report done.db >/dev/full", 7, NULL,
      NULL},
     {"a full disk under the help is an output error", "$C --help >/dev/full", 7, NULL, NULL},
