@@ -26,7 +26,8 @@ enum e2e_producer {
 };
 
 struct e2e_run {
-    const char *scenario;
+    const char *scenario; /* or the name of another program, if there is a command */
+    const char *command;  /* for the shell: prints "ready" and goes on; then there is no truth */
     enum e2e_producer producer;
     bool by_gdb;            /* who wrote the core */
     char folder[PATH_ROOM]; /* holds everything below; empty if there is none */
@@ -63,5 +64,11 @@ int e2e_scenario(const char *scenario, enum e2e_producer producer);
 
 /* The same for one whose malloc is not glibc's: analyze ends with 5, and is only judged. */
 int e2e_scenario_without_heap(const char *scenario);
+
+/*
+ * Runs another program by its `command` until it is ready, aborts it (or lets gdb write a core),
+ * and applies those checks that need no truth.
+ */
+int e2e_program(const char *name, const char *command, enum e2e_producer producer);
 
 #endif

@@ -133,6 +133,15 @@ static bool wait_until_ready(const char *folder) {
     return false;
 }
 
+bool process_killed_core(const char *folder, char *const argv[], char core[PATH_ROOM]) {
+    pid_t child = cores_are_unlimited() ? start(folder, argv) : -1;
+    if (child < 0)
+        return false;
+    wait_until_ready(folder);
+    kill(child, SIGABRT);
+    return finish(child) == 128 + SIGABRT && find_core(folder, core);
+}
+
 bool process_gdb_core(const char *folder, char *const argv[], char core[PATH_ROOM]) {
     pid_t child = start(folder, argv);
     if (child < 0)

@@ -37,7 +37,13 @@ int process_run(const char *folder, char *const argv[]);
 bool process_kernel_core(const char *folder, char *const argv[], char core[PATH_ROOM]);
 
 /*
- * Runs a truth program, whose last argument makes it wait, and lets gdb write its core. False if
+ * Starts a program that prints "ready" and goes on, kills it with SIGABRT, and puts the path of the
+ * kernel's core into `core`. False if the kernel wrote none there.
+ */
+bool process_killed_core(const char *folder, char *const argv[], char core[PATH_ROOM]);
+
+/*
+ * Starts a program that prints "ready" and goes on, and lets gdb write its core. False if
  * there is no gdb or it may not attach.
  */
 bool process_gdb_core(const char *folder, char *const argv[], char core[PATH_ROOM]);
