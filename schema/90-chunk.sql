@@ -46,7 +46,7 @@ SELECT m.address, printf('0x%x', m.address),
 FROM mmapped_chunk m;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
-('v_chunk', '', '', 'One row for each chunk; see meta chunks for which ones are kept. Filters on address, heap_id and arena_id seek.'),
+('v_chunk', '', '', 'One row for each chunk; see meta chunks for which ones are kept. Filters and joins on address, heap_id and arena_id seek. A query that both joins it and aggregates would compute all of it first: join in a WITH ... AS MATERIALIZED, aggregate over that.'),
 ('v_chunk', 'address', 'address', 'Its header; it covers [address, address + size_bytes).'),
 ('v_chunk', 'address_hex', 'hex', 'address as text.'),
 ('v_chunk', 'user_address', 'address', 'What malloc returned: address and two words. To look one up, subtract two words (16 bytes on 64-bit) and filter on address.'),

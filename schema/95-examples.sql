@@ -29,6 +29,8 @@ INSERT INTO example_query (title, sql) VALUES
  'SELECT address_hex, size_bytes, usable_bytes FROM v_chunk WHERE state = ''mmapped'' ORDER BY size_bytes DESC LIMIT 20'),
 ('What stands around the largest hole?',
  'SELECT c.address_hex, c.size_bytes, c.state FROM (SELECT heap_id AS heap, address AS at, size_bytes AS length FROM v_hole ORDER BY size_bytes DESC LIMIT 1) JOIN v_chunk c ON c.heap_id = heap AND c.address BETWEEN at - 256 AND at + length + 256 ORDER BY c.address LIMIT 50'),
+('Which sizes of live chunks stand right above holes, and how much lies below them?',
+ 'WITH bound AS MATERIALIZED (SELECT c.size_bytes, h.size_bytes AS hole_bytes FROM v_hole h JOIN v_chunk c ON c.address = h.above_address) SELECT size_bytes, count(*) AS chunks, sum(hole_bytes) AS below_them_bytes FROM bound GROUP BY size_bytes ORDER BY below_them_bytes DESC LIMIT 20'),
 ('Which arena does each thread use, and how deep is its stack?',
  'SELECT thread_id, tid, arena_id, stack_end - stack_pointer AS stack_bytes, stack_resident_bytes FROM v_thread ORDER BY thread_id'),
 ('What does not add up?',

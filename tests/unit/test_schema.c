@@ -149,6 +149,9 @@ static void filters_seek_and_do_not_scan(void **state) {
         {"SELECT * FROM v_top_pin WHERE heap_id = 1", "top_pin"},
         {"SELECT * FROM v_top_pin WHERE address = 1", "top_pin"},
         {"SELECT * FROM v_page_pin WHERE arena_id = 1", "page_pin"},
+        {"WITH x AS MATERIALIZED (SELECT c.size_bytes FROM (SELECT 4112 AS a) JOIN v_chunk c"
+         " ON c.address = a) SELECT size_bytes, count(*) FROM x GROUP BY 1",
+         "c"},
         {"SELECT * FROM v_heap WHERE heap_id = 1", "heap"},
         {"SELECT * FROM v_heap WHERE arena_id = 1", "heap"},
         {"SELECT * FROM v_heap WHERE start = 4096", "heap"},
