@@ -3,82 +3,9 @@
 #include <elf.h>
 #include <string.h>
 
-#include "base/checked.h"
+#include "sym/image.h"
 
-enum { MAX_PHDRS = 256, MAX_NOTE_BYTES = 4096 };
-
-/* What a program header says, of either class. */
-struct phdr {
-    uint32_t type;
-    uint64_t vaddr;
-    uint64_t bytes;
-};
-
-struct image {
-    const struct cf_mem *mem;
-    uint64_t base;
-    uint64_t bias; /* what a p_vaddr lacks to be an address */
-    uint64_t phdrs;
-    unsigned nr_phdrs;
-    bool is_64;
-};
-
-bool cf_elf_is_image(const struct cf_mem *mem, uint64_t base) {
-    unsigned char ident[EI_NIDENT];
-    return cf_mem_read(mem, base, ident, sizeof ident) && memcmp(ident, ELFMAG, SELFMAG) == 0 &&
-           (ident[EI_CLASS] == ELFCLASS64 || ident[EI_CLASS] == ELFCLASS32) &&
-           ident[EI_DATA] == ELFDATA2LSB;
-}
-
-static bool read_header(struct image *image) {
-    union {
-        unsigned char ident[EI_NIDENT];
-        Elf64_Ehdr e64;
-        Elf32_Ehdr e32;
-    } header;
-    if (!cf_mem_read(image->mem, image->base, header.ident, sizeof header.ident))
-        return false;
-    image->is_64 = header.ident[EI_CLASS] == ELFCLASS64;
-    size_t bytes = image->is_64 ? sizeof header.e64 : sizeof header.e32;
-    if (!cf_mem_read(image->mem, image->base, &header, bytes))
-        return false;
-    uint64_t offset = image->is_64 ? header.e64.e_phoff : header.e32.e_phoff;
-    unsigned entry = image->is_64 ? header.e64.e_phentsize : header.e32.e_phentsize;
-    unsigned expected = image->is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
-    image->nr_phdrs = image->is_64 ? header.e64.e_phnum : header.e32.e_phnum;
-    return entry == expected && image->nr_phdrs <= MAX_PHDRS &&
-           cf_add_u64(image->base, offset, &image->phdrs);
-}
-
-static bool read_phdr(const struct image *image, unsigned index, struct phdr *out) {
-    union {
-        Elf64_Phdr p64;
-        Elf32_Phdr p32;
-    } phdr;
-    size_t bytes = image->is_64 ? sizeof phdr.p64 : sizeof phdr.p32;
-    uint64_t addr;
-    if (!cf_add_u64(image->phdrs, index * bytes, &addr) ||
-        !cf_mem_read(image->mem, addr, &phdr, bytes))
-        return false;
-    out->type = image->is_64 ? phdr.p64.p_type : phdr.p32.p_type;
-    out->vaddr = image->is_64 ? phdr.p64.p_vaddr : phdr.p32.p_vaddr;
-    out->bytes = image->is_64 ? phdr.p64.p_filesz : phdr.p32.p_filesz;
-    return true;
-}
-
-/* The image's first byte is at the page of its first PT_LOAD. */
-static bool find_bias(struct image *image) {
-    for (unsigned i = 0; i < image->nr_phdrs; i++) {
-        struct phdr phdr;
-        if (!read_phdr(image, i, &phdr))
-            return false;
-        if (phdr.type != PT_LOAD)
-            continue;
-        image->bias = image->base - cf_align_down(phdr.vaddr, cf_mem_page_bytes(image->mem));
-        return true;
-    }
-    return false;
-}
+enum { MAX_NOTE_BYTES = 4096 };
 
 /* Notes are three words and then name and descriptor, each padded to four bytes. */
 static size_t find_in_notes(const unsigned char *notes, size_t bytes, unsigned char *out,
@@ -104,13 +31,13 @@ static size_t find_in_notes(const unsigned char *notes, size_t bytes, unsigned c
 
 size_t cf_elf_build_id(const struct cf_mem *mem, uint64_t base, unsigned char *out,
                        size_t out_max) {
-    struct image image = {.mem = mem, .base = base};
-    if (!cf_elf_is_image(mem, base) || !read_header(&image) || !find_bias(&image))
+    struct cf_image image;
+    if (!cf_image_open(mem, base, &image))
         return 0;
     for (unsigned i = 0; i < image.nr_phdrs; i++) {
-        struct phdr phdr;
+        struct cf_image_phdr phdr;
         unsigned char notes[MAX_NOTE_BYTES];
-        if (!read_phdr(&image, i, &phdr))
+        if (!cf_image_phdr(&image, i, &phdr))
             return 0;
         if (phdr.type != PT_NOTE || phdr.bytes > sizeof notes ||
             !cf_mem_read(mem, image.bias + phdr.vaddr, notes, (size_t)phdr.bytes))

@@ -1,18 +1,13 @@
 /*
- * Reads a GNU build id from an ELF image as it stands in the core: its header, program headers
- * and PT_NOTE, all of them bounded reads of hostile bytes.
+ * Reads a GNU build id from an ELF image as it stands in the core (image.h): from its PT_NOTE.
  */
 #ifndef CF_SYM_BUILD_ID_H
 #define CF_SYM_BUILD_ID_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "mem/mem.h"
-
-/* True when an ELF header stands at `base`. */
-bool cf_elf_is_image(const struct cf_mem *mem, uint64_t base);
 
 /* At most `out_max` bytes; returns their number, 0 when there is no build id to be read. */
 size_t cf_elf_build_id(const struct cf_mem *mem, uint64_t base, unsigned char *out, size_t out_max);

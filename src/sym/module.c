@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "sym/build_id.h"
+#include "sym/image.h"
 
 struct cf_modules {
     const struct cf_mem *mem;

@@ -1,0 +1,76 @@
+#include "sym/image.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "base/checked.h"
+
+enum { MAX_PHDRS = 256 };
+
+bool cf_elf_is_image(const struct cf_mem *mem, uint64_t base) {
+    unsigned char ident[EI_NIDENT];
+    return cf_mem_read(mem, base, ident, sizeof ident) && memcmp(ident, ELFMAG, SELFMAG) == 0 &&
+           (ident[EI_CLASS] == ELFCLASS64 || ident[EI_CLASS] == ELFCLASS32) &&
+           ident[EI_DATA] == ELFDATA2LSB;
+}
+
+static bool read_header(struct cf_image *image) {
+    union {
+        unsigned char ident[EI_NIDENT];
+        Elf64_Ehdr e64;
+        Elf32_Ehdr e32;
+    } header;
+    if (!cf_mem_read(image->mem, image->base, header.ident, sizeof header.ident))
+        return false;
+    image->is_64 = header.ident[EI_CLASS] == ELFCLASS64;
+    size_t bytes = image->is_64 ? sizeof header.e64 : sizeof header.e32;
+    if (!cf_mem_read(image->mem, image->base, &header, bytes))
+        return false;
+    uint64_t offset = image->is_64 ? header.e64.e_phoff : header.e32.e_phoff;
+    unsigned entry = image->is_64 ? header.e64.e_phentsize : header.e32.e_phentsize;
+    unsigned expected = image->is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
+    image->nr_phdrs = image->is_64 ? header.e64.e_phnum : header.e32.e_phnum;
+    return entry == expected && image->nr_phdrs <= MAX_PHDRS &&
+           cf_add_u64(image->base, offset, &image->phdrs);
+}
+
+bool cf_image_phdr(const struct cf_image *image, unsigned index, struct cf_image_phdr *out) {
+    union {
+        Elf64_Phdr p64;
+        Elf32_Phdr p32;
+    } phdr;
+    size_t bytes = image->is_64 ? sizeof phdr.p64 : sizeof phdr.p32;
+    uint64_t addr;
+    if (!cf_add_u64(image->phdrs, index * bytes, &addr) ||
+        !cf_mem_read(image->mem, addr, &phdr, bytes))
+        return false;
+    out->type = image->is_64 ? phdr.p64.p_type : phdr.p32.p_type;
+    out->vaddr = image->is_64 ? phdr.p64.p_vaddr : phdr.p32.p_vaddr;
+    out->bytes = image->is_64 ? phdr.p64.p_filesz : phdr.p32.p_filesz;
+    return true;
+}
+
+bool cf_image_find_phdr(const struct cf_image *image, uint32_t type, struct cf_image_phdr *out) {
+    for (unsigned i = 0; i < image->nr_phdrs; i++) {
+        struct cf_image_phdr phdr;
+        if (!cf_image_phdr(image, i, &phdr))
+            return false;
+        if (phdr.type == type) {
+            *out = phdr;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool cf_image_open(const struct cf_mem *mem, uint64_t base, struct cf_image *out) {
+    struct cf_image image = {.mem = mem, .base = base};
+    struct cf_image_phdr load;
+    if (!cf_elf_is_image(mem, base) || !read_header(&image) ||
+        !cf_image_find_phdr(&image, PT_LOAD, &load))
+        return false;
+    /* The image's first byte is at the page of its first PT_LOAD. */
+    image.bias = base - cf_align_down(load.vaddr, cf_mem_page_bytes(mem));
+    *out = image;
+    return true;
+}
