@@ -45,14 +45,16 @@ WITH malloc_kind (kind) AS (
     FROM v_budget WHERE kind IN ('managed heap', 'other allocator')
     GROUP BY kind, label ORDER BY resident DESC LIMIT 1
 ), outsider AS (
-    SELECT kind, sum(resident_bytes) AS resident
+    SELECT kind, iif(kind IN ('managed heap', 'other allocator'), label, kind) AS name,
+           sum(resident_bytes) AS resident
     FROM v_budget WHERE is_anonymous AND kind NOT IN (SELECT kind FROM malloc_kind)
-    GROUP BY kind ORDER BY resident DESC LIMIT 1
+    GROUP BY kind, name ORDER BY resident DESC LIMIT 1
 ), fact AS (
     SELECT
     CAST((SELECT value FROM meta WHERE key = 'outcome') AS INTEGER) AS outcome,
     CAST((SELECT value FROM meta WHERE key = 'core_complete') AS INTEGER) AS complete,
     CAST((SELECT value FROM meta WHERE key = 'missing_bytes') AS INTEGER) AS missing_bytes,
+    CAST((SELECT value FROM meta WHERE key = 'anonymous_dumped') AS INTEGER) AS anonymous_dumped,
     CAST((SELECT value FROM meta WHERE key = 'residency_exact') AS INTEGER) AS residency_exact,
     (SELECT value FROM meta WHERE key = 'residency_source') AS residency_source,
     CAST((SELECT value FROM meta WHERE key = 'reachability') AS INTEGER) AS examined,
@@ -102,6 +104,7 @@ WITH malloc_kind (kind) AS (
     (SELECT label FROM foreign_heap) AS foreign_label,
     (SELECT resident FROM foreign_heap) AS foreign_bytes,
     (SELECT kind FROM outsider) AS outsider_kind,
+    (SELECT name FROM outsider) AS outsider_name,
     (SELECT resident FROM outsider) AS outsider_bytes,
     (SELECT sum(unlocked_bytes) FROM v_top_pin WHERE rank = 1) AS unlock_1_bytes,
     (SELECT sum(unlocked) FROM (SELECT max(unlocked_bytes) AS unlocked FROM v_top_pin
@@ -127,6 +130,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'outcome', 'code', 'As in meta.'),
 ('v_fact', 'complete', '0/1', 'As meta core_complete.'),
 ('v_fact', 'missing_bytes', 'bytes', 'As in meta.'),
+('v_fact', 'anonymous_dumped', '0/1', 'As in meta.'),
 ('v_fact', 'residency_exact', '0/1', 'As in meta.'),
 ('v_fact', 'residency_source', 'text', 'As in meta.'),
 ('v_fact', 'examined', '0/1', 'Live chunks were examined for reachability.'),
@@ -173,6 +177,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'foreign_label', 'text', 'Whose it is.'),
 ('v_fact', 'foreign_bytes', 'bytes', 'Its resident bytes.'),
 ('v_fact', 'outsider_kind', 'text', 'Kind of anonymous memory outside malloc that holds the most.'),
+('v_fact', 'outsider_name', 'text', 'The same, a runtime''s or an allocator''s memory by its name.'),
 ('v_fact', 'outsider_bytes', 'bytes', 'Its resident bytes.'),
 ('v_fact', 'unlock_1_bytes', 'bytes', 'What would join the tops if the topmost live chunk of each arena were freed.'),
 ('v_fact', 'unlock_10_bytes', 'bytes', 'The same for the topmost ten of each arena.'),

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/unclaimed.h"
 #include "base/err.h"
 
 enum { ALONE_MAX = 16, ALONE_BYTES = 1 << 20 }; /* anonymous mappings that get a row of their own */
@@ -58,26 +59,6 @@ static const char *base_name(const char *path) {
     return slash == NULL ? path : slash + 1;
 }
 
-static bool is_elf(const struct cf_mem *mem, int32_t file) {
-    const struct cf_core_file *row = cf_core_file(cf_mem_core(mem), (size_t)file);
-    const char *name = base_name(row->path);
-    unsigned char magic[SELFMAG];
-    uint64_t first = row->start;
-    if (row->offset_bytes == 0 && cf_mem_read(mem, first, magic, sizeof magic))
-        return memcmp(magic, ELFMAG, SELFMAG) == 0;
-    return strstr(name, ".so") != NULL || strstr(row->path, "/bin/") != NULL;
-}
-
-/* Anonymous memory right behind a module's writable data is its .bss. */
-static bool continues_module(const struct cf_mem *mem, size_t index) {
-    const struct cf_region *region = cf_mem_region(mem, index);
-    if (index == 0)
-        return false;
-    const struct cf_region *below = cf_mem_region(mem, index - 1);
-    return below->end == region->start && below->kind == CF_REGION_FILE &&
-           (below->flags & PF_W) != 0 && is_elf(mem, below->file);
-}
-
 static enum cf_claim_kind nature(const struct division *division, size_t index) {
     const struct cf_region *region = cf_mem_region(division->mem, index);
     if (division->vdso >= region->start && division->vdso < region->end)
@@ -86,7 +67,7 @@ static enum cf_claim_kind nature(const struct division *division, size_t index) 
         return CF_CLAIM_KERNEL; /* vsyscall */
     switch (region->kind) {
     case CF_REGION_FILE:
-        if (!is_elf(division->mem, region->file))
+        if (!cf_region_is_elf(division->mem, index))
             return CF_CLAIM_FILE;
         return region->flags & PF_W ? CF_CLAIM_MODULE_DATA : CF_CLAIM_MODULE;
     case CF_REGION_SHARED:
@@ -98,10 +79,13 @@ static enum cf_claim_kind nature(const struct division *division, size_t index) 
     }
     if (region->file >= 0)
         return CF_CLAIM_HUGE; /* "/anon_hugepage (deleted)" */
-    return continues_module(division->mem, index) ? CF_CLAIM_MODULE_BSS : CF_CLAIM_ANONYMOUS;
+    return cf_region_is_bss(division->mem, index) ? CF_CLAIM_MODULE_BSS : CF_CLAIM_ANONYMOUS;
 }
 
-static bool counts_as_anonymous(enum cf_claim_kind kind) {
+/* Whether the kernel counts memory of this use, in this mapping, as Anonymous. A runtime's heap
+ * can be shared memory (ZGC) or a file's (an archive of classes). */
+static bool counts_as_anonymous(const struct cf_mem *mem, size_t index, enum cf_claim_kind kind) {
+    enum cf_region_kind mapping = cf_mem_region(mem, index)->kind;
     switch (kind) {
     case CF_CLAIM_MODULE_DATA: /* pages that were written count, but the core cannot tell which */
     case CF_CLAIM_MODULE:
@@ -111,7 +95,7 @@ static bool counts_as_anonymous(enum cf_claim_kind kind) {
     case CF_CLAIM_HUGE: /* hugetlbfs is accounted apart */
         return false;
     default:
-        return true;
+        return mapping == CF_REGION_ANONYMOUS || mapping == CF_REGION_UNKNOWN;
     }
 }
 
@@ -123,16 +107,17 @@ static void add_to(struct cf_budget_row *row, uint64_t bytes, struct cf_resident
 }
 
 static struct cf_budget_row *find_row(struct cf_budget *budget, enum cf_claim_kind kind,
-                                      const char *label) {
+                                      const char *label, bool is_anonymous) {
     for (size_t i = 0; i < budget->rows.len; i++)
         if (budget->rows.items[i].kind == kind &&
+            budget->rows.items[i].is_anonymous == is_anonymous &&
             strcmp(budget->rows.items[i].label, label) == 0)
             return &budget->rows.items[i];
     struct cf_budget_row *row = cf_array_push(&budget->rows);
     if (row == NULL)
         return NULL;
     row->kind = kind;
-    row->is_anonymous = counts_as_anonymous(kind);
+    row->is_anonymous = is_anonymous;
     (void)snprintf(row->label, sizeof row->label, "%s", label);
     return row;
 }
@@ -170,14 +155,15 @@ static int add_anonymous(struct division *division, size_t index, uint64_t bytes
 static int add_piece(struct division *division, size_t index, const struct cf_claim *claim,
                      uint64_t start, uint64_t end, struct cf_err *err) {
     enum cf_claim_kind kind = claim != NULL ? claim->kind : nature(division, index);
+    bool is_anonymous = counts_as_anonymous(division->mem, index, kind);
     struct cf_resident_bytes resident =
-        counts_as_anonymous(kind) || kind == CF_CLAIM_HUGE
+        is_anonymous || kind == CF_CLAIM_HUGE
             ? cf_residency_count(&division->residency, start, end)
             : (struct cf_resident_bytes){.known = false};
     if (kind == CF_CLAIM_ANONYMOUS)
         return add_anonymous(division, index, end - start, resident, err);
     struct cf_budget_row *row =
-        find_row(division->budget, kind, claim != NULL ? claim->label : "");
+        find_row(division->budget, kind, claim != NULL ? claim->label : "", is_anonymous);
     if (row == NULL)
         return cf_err_nomem(err, sizeof *row, "the budget");
     add_to(row, end - start, resident);
@@ -219,7 +205,8 @@ static int compare_sizes(const void *a, const void *b) {
         return left->kind < right->kind ? -1 : 1;
     if (l != r)
         return l > r ? -1 : 1;
-    return strcmp(left->label, right->label);
+    int order = strcmp(left->label, right->label);
+    return order != 0 ? order : right->is_anonymous - left->is_anonymous;
 }
 
 /* The largest anonymous mappings keep their rows, the rest is summed. */
@@ -230,7 +217,7 @@ static int fold_anonymous(struct division *division, struct cf_err *err) {
     for (size_t i = 0; i < division->alone.len; i++) {
         const struct cf_budget_row *one = &division->alone.items[i];
         struct cf_budget_row *row = find_row(division->budget, CF_CLAIM_ANONYMOUS,
-                                             i < ALONE_MAX ? one->label : "");
+                                             i < ALONE_MAX ? one->label : "", true);
         if (row == NULL)
             return cf_err_nomem(err, sizeof *row, "the budget");
         add_to(row, one->mapped_bytes, one->resident);
@@ -248,7 +235,7 @@ int cf_budget_make(struct cf_budget *budget, const struct cf_mem *mem,
     if (status == CF_OK)
         status = fold_anonymous(&division, err);
     /* A core without this row would leave the reader in doubt whether anything is missing. */
-    if (status == CF_OK && find_row(budget, CF_CLAIM_UNATTRIBUTED, "") == NULL)
+    if (status == CF_OK && find_row(budget, CF_CLAIM_UNATTRIBUTED, "", true) == NULL)
         status = cf_err_nomem(err, sizeof(struct cf_budget_row), "the budget");
     cf_array_free(&division.alone);
     if (status != CF_OK)

@@ -137,8 +137,21 @@ int cf_claims_seal(struct cf_claims *claims, struct cf_err *err) {
         cf_claims_fini(&sealed);
         return status;
     }
+    for (size_t i = 0; i < sealed.rows.len; i++)
+        sealed.rows.items[i].order = (uint32_t)(i + 1); /* as if added in this order */
     cf_claims_fini(claims);
     *claims = sealed;
+    return CF_OK;
+}
+
+int cf_claims_append(struct cf_claims *claims, const struct cf_claims *more, struct cf_err *err) {
+    for (size_t i = 0; i < more->rows.len; i++) {
+        const struct cf_claim *claim = &more->rows.items[i];
+        int status =
+            cf_claims_add(claims, claim->kind, claim->start, claim->end, claim->label, err);
+        if (status != CF_OK)
+            return status;
+    }
     return CF_OK;
 }
 

@@ -56,7 +56,9 @@ struct cf_claims {
 /* `claims` starts all zero. An empty range is ignored. CF_ENOMEM only. */
 int cf_claims_add(struct cf_claims *claims, enum cf_claim_kind kind, uint64_t start, uint64_t end,
                   const char *label, struct cf_err *err);
-/* Sorts and cuts the overlaps away. */
+/* Adds all of `more`, behind those that are there. */
+int cf_claims_append(struct cf_claims *claims, const struct cf_claims *more, struct cf_err *err);
+/* Sorts and cuts the overlaps away. More may be added afterwards, to be sealed again. */
 int cf_claims_seal(struct cf_claims *claims, struct cf_err *err);
 void cf_claims_fini(struct cf_claims *claims);
 

@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analysis/allocators.h"
+#include "analysis/managed.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "lib/reading.h"
@@ -134,15 +136,15 @@ static void add_malloc(const struct cf_reading *reading, struct cf_table *table)
                       cf_ptmalloc_anomaly(reading->pt, 0)->detail);
 }
 
-/* Libraries that bring a malloc of their own, by the name of their file. */
 static void add_other_allocators(const struct cf_reading *reading, struct cf_table *table) {
-    static const char *const names[] = {"jemalloc", "tcmalloc", "mimalloc"};
-    for (size_t i = 0; i < cf_modules_nr(reading->modules); i++) {
-        const char *path = cf_modules_get(reading->modules, i)->path;
-        for (size_t j = 0; j < sizeof names / sizeof names[0]; j++)
-            if (strstr(path, names[j]) != NULL)
-                cf_table_fact(table, "allocator", "%s is loaded: %s", names[j], path);
-    }
+    struct cf_allocator allocator;
+    char version[32];
+    if (cf_allocator_find(reading->mem, reading->modules, &allocator))
+        cf_table_fact(table, "allocator", "%s is here beside glibc's malloc (%s)%s",
+                      allocator.name, allocator.evidence,
+                      cf_reading_has_heap(reading) ? "" : " and has the process's memory");
+    if (cf_golang_version(reading->mem, reading->modules, version, sizeof version))
+        cf_table_fact(table, "allocator", "a Go program (%s) has its own heap", version);
 }
 
 static void add_verdict(const struct cf_reading *reading, struct cf_section *section,
@@ -159,7 +161,10 @@ static void add_verdict(const struct cf_reading *reading, struct cf_section *sec
                         : "INCOMPLETE: no heap of glibc's malloc is in the part that is there.";
         break;
     case CF_OUTCOME_NO_HEAP:
-        text = "NO HEAP: no heap of glibc's malloc is in this core.";
+        text = cf_anonymous_is_dumped(reading->mem)
+                   ? "NO HEAP: glibc's malloc is unused in this core."
+                   : "NO HEAP: the core was written without private anonymous memory, and so "
+                     "without any heap (coredump_filter lacked bit 0x1).";
         break;
     case CF_OUTCOME_CORRUPT:
         text = "INCONSISTENT: the heap contradicts itself where the core is whole.";
@@ -190,11 +195,10 @@ static void add_hints(const struct cf_reading *reading, struct cf_table *table) 
             "a whole core says more: see ulimit -c, the disk's free space, and the limits "
             "of whatever stores cores (systemd-coredump: ProcessSizeMax, "
             "ExternalSizeMax)");
-    else if (!cf_reading_has_heap(reading) && undumped_bytes(reading->mem) > 0)
+    else if (!cf_anonymous_is_dumped(reading->mem))
         cf_table_fact(table, "hint",
-                      "%s of writable memory are not in the core. If the process ran with a small "
-                      "/proc/PID/coredump_filter: bit 0x1 stands for the heap, 0x33 is the "
-                      "kernel's default",
+                      "%s of writable memory are not in the core. In /proc/PID/coredump_filter "
+                      "bit 0x1 stands for the heap; 0x33 is the kernel's default",
                       cf_format_bytes(bytes, undumped_bytes(reading->mem), false));
     if (!cf_mem_residency_exact(reading->mem))
         cf_table_fact(table, "hint",

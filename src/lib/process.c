@@ -1,6 +1,44 @@
 #include "lib/process.h"
 
+#include "analysis/managed.h"
+#include "base/cleanup.h"
 #include "store/rows.h"
+
+static void fini_claims(struct cf_claims *claims) {
+    cf_claims_fini(claims);
+}
+
+static int add_and_seal(struct cf_claims *claims, const struct cf_claims *more,
+                        struct cf_err *err) {
+    int status = cf_claims_append(claims, more, err);
+    return status == CF_OK ? cf_claims_seal(claims, err) : status;
+}
+
+static int claim_managed(struct cf_process *process, const struct cf_reading *reading,
+                         struct cf_err *err) {
+    CF_CLEANUP(fini_claims) struct cf_claims more = {.rows = {0}};
+    const struct cf_managed managed = {
+        .mem = reading->mem,
+        .modules = reading->modules,
+        .taken = &process->claims,
+        .out = &more,
+    };
+    int status = cf_managed_claim(&managed, err);
+    return status == CF_OK ? add_and_seal(&process->claims, &more, err) : status;
+}
+
+/* Another allocator has what is left, where glibc's serves nothing. */
+static int claim_for_allocator(struct cf_process *process, const struct cf_reading *reading,
+                               struct cf_err *err) {
+    CF_CLEANUP(fini_claims) struct cf_claims more = {.rows = {0}};
+    process->has_allocator =
+        cf_allocator_find(reading->mem, reading->modules, &process->allocator);
+    if (!process->has_allocator || cf_reading_has_heap(reading))
+        return CF_OK;
+    int status =
+        cf_allocator_claim(&process->allocator, reading->mem, &process->claims, &more, err);
+    return status == CF_OK ? add_and_seal(&process->claims, &more, err) : status;
+}
 
 static int make_budget(struct cf_process *process, const struct cf_reading *reading,
                        struct cf_err *err) {
@@ -9,6 +47,10 @@ static int make_budget(struct cf_process *process, const struct cf_reading *read
         status = cf_budget_claim_stacks(&process->claims, &process->stacks, err);
     if (status == CF_OK)
         status = cf_claims_seal(&process->claims, err);
+    if (status == CF_OK)
+        status = claim_managed(process, reading, err);
+    if (status == CF_OK)
+        status = claim_for_allocator(process, reading, err);
     if (status == CF_OK)
         status = cf_budget_make(&process->budget, reading->mem, &process->claims, err);
     return status;
@@ -34,6 +76,9 @@ int cf_process_store(const struct cf_process *process, const struct cf_reading *
         status = cf_rows_tunables(db, &process->tunables, err);
     if (status == CF_OK)
         status = cf_rows_arena_limit(db, options->cpus, limit, formula, err);
+    if (status == CF_OK)
+        status = cf_rows_allocator(db, cf_anonymous_is_dumped(reading->mem),
+                                   process->has_allocator ? &process->allocator : NULL, err);
     return status;
 }
 

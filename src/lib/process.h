@@ -5,6 +5,9 @@
 #ifndef CF_LIB_PROCESS_H
 #define CF_LIB_PROCESS_H
 
+#include <stdbool.h>
+
+#include "analysis/allocators.h"
 #include "analysis/budget.h"
 #include "analysis/stacks.h"
 #include "lib/reading.h"
@@ -17,6 +20,8 @@ struct cf_process {
     struct cf_environ *env;
     struct cf_tunables tunables;
     struct cf_claims claims;
+    bool has_allocator; /* a malloc beside glibc's was seen */
+    struct cf_allocator allocator;
     struct cf_budget budget;
 };
 

@@ -51,8 +51,20 @@ const struct cf_rule cf_rules[] = {
         .sql = "SELECT key, value FROM meta WHERE key IN ('core_complete', 'missing_bytes')",
     },
     {
+        .code = "heap-not-dumped", .verdict = "unknown", .severity = "critical",
+        .when = NO_HEAP " AND anonymous_dumped = 0",
+        .bytes = "NULL", .confidence = "'high'", .exactness = "'exact'",
+        .title = "UNKNOWN: private anonymous memory was left out of this core, and with it every "
+                 "heap (coredump_filter without bit 0x1).",
+        .detail = "Not one page of the process's anonymous memory is in the file, its stacks "
+                  "neither: the core was written by a filter that asked for none.",
+        .advice = "Before the next core: echo 0x33 > /proc/PID/coredump_filter (the kernel's "
+                  "default; children inherit it).",
+        .sql = "SELECT kind, label, mapped_bytes FROM v_budget WHERE is_anonymous",
+    },
+    {
         .code = "other-allocator", .verdict = "other-allocator", .severity = "warning",
-        .when = NO_HEAP " AND foreign_kind = 'other allocator'",
+        .when = NO_HEAP " AND foreign_kind IS NOT NULL",
         .bytes = "foreign_bytes", .confidence = "'high'", .exactness = AT_LEAST,
         .title = "OTHER ALLOCATOR: glibc's malloc is unused, {foreign_label:text} serves this "
                  "process; of {resident_bytes:bytes} resident it holds {foreign_bytes:bytes}.",
@@ -66,9 +78,9 @@ const struct cf_rule cf_rules[] = {
         .when = NO_HEAP,
         .bytes = "resident_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
         .title = "OUTSIDE MALLOC: there is no glibc heap in this core; {resident_bytes:bytes} of "
-                 "anonymous memory are resident, most of it {outsider_kind:text}.",
-        .detail = "Either the program does not use glibc's malloc, or the core was written "
-                  "without private anonymous memory (coredump_filter bit 0).",
+                 "anonymous memory are resident, most of it {outsider_name:text}.",
+        .detail = "The program does not use glibc's malloc, or malloc's own data is not in the "
+                  "core. No other allocator that is known here was recognised.",
         .advice = NULL,
         .sql = "SELECT * FROM v_budget WHERE is_anonymous ORDER BY resident_bytes DESC",
     },
@@ -77,7 +89,7 @@ const struct cf_rule cf_rules[] = {
         .when = MOSTLY_OUTSIDE,
         .bytes = "outside_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
         .title = "OUTSIDE MALLOC: {outside_bytes:bytes} of {resident_bytes:bytes} resident are "
-                 "not malloc's; most of that is {outsider_kind:text} ({outsider_bytes:bytes}).",
+                 "not malloc's; most of that is {outsider_name:text} ({outsider_bytes:bytes}).",
         .detail = "malloc holds {heap_resident_bytes:bytes} ({heap_percent:percent}) of the "
                   "process's anonymous memory, of which {live_resident_bytes:bytes} are live.",
         .advice = "Look at the runtime's own heap (its dump, its limits) before malloc.",

@@ -6,6 +6,7 @@
 #ifndef CF_STORE_ROWS_H
 #define CF_STORE_ROWS_H
 
+#include "analysis/allocators.h"
 #include "analysis/budget.h"
 #include "analysis/holes.h"
 #include "analysis/kept.h"
@@ -39,6 +40,10 @@ int cf_rows_budget(struct cf_db *db, const struct cf_budget *budget, struct cf_e
 int cf_rows_tunables(struct cf_db *db, const struct cf_tunables *tunables, struct cf_err *err);
 int cf_rows_arena_limit(struct cf_db *db, unsigned cpus, uint64_t limit, const char *formula,
                         struct cf_err *err);
+
+/* rows_budget.c: meta's anonymous_dumped, other_allocator (NULL: none was seen). */
+int cf_rows_allocator(struct cf_db *db, bool anonymous_dumped,
+                      const struct cf_allocator *allocator, struct cf_err *err);
 
 /* rows_kept.c: trim_range, waste, page_run, top_pin, page_pin. */
 int cf_rows_kept(struct cf_db *db, const struct cf_kept *kept, struct cf_err *err);

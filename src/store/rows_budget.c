@@ -47,3 +47,17 @@ int cf_rows_arena_limit(struct cf_db *db, unsigned cpus, uint64_t limit, const c
     cf_stmt_bind_text(stmt, 3, formula);
     return cf_stmt_run(stmt, err);
 }
+
+int cf_rows_allocator(struct cf_db *db, bool anonymous_dumped,
+                      const struct cf_allocator *allocator, struct cf_err *err) {
+    CF_CLEANUP_STMT struct cf_stmt *stmt = NULL;
+    int status = cf_db_prepare(db, "INSERT INTO meta (key, value) VALUES ('anonymous_dumped', ?1),"
+                                   " ('other_allocator', ?2), ('other_allocator_evidence', ?3)",
+                               &stmt, err);
+    if (status != CF_OK)
+        return status;
+    cf_stmt_bind_i64(stmt, 1, anonymous_dumped);
+    cf_stmt_bind_text(stmt, 2, allocator != NULL ? allocator->name : "");
+    cf_stmt_bind_text(stmt, 3, allocator != NULL ? allocator->evidence : "");
+    return cf_stmt_run(stmt, err);
+}
