@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "sym/build_id.h"
+#include "sym/image.h"
 #include "sym/module.h"
 #include "synth.h"
 
