@@ -203,7 +203,7 @@ static void add_hints(const struct cf_reading *reading, struct cf_table *table) 
     if (!cf_mem_residency_exact(reading->mem))
         cf_table_fact(table, "hint",
                       "which pages were in memory is known exactly only from the file that the "
-                      "kernel itself wrote, with its holes (tar -S and rsync -S keep them)");
+                      "kernel itself wrote, with its holes (tar -S keeps them)");
     if (!cf_core_has_files(reading->core))
         cf_table_fact(table, "hint",
                       "the core does not list all mapped files: what is not listed has no name");
