@@ -25,7 +25,7 @@ CFLAGS_asan := -O1 -g -fno-omit-frame-pointer $(SANITIZE)
 LDFLAGS_asan := $(SANITIZE)
 CFLAGS_ALL := -std=gnu11 $(WARN) $(if $(WERROR),-Werror) $(CFLAGS_$(FLAVOR)) -pthread $(CFLAGS)
 LDFLAGS_ALL := $(LDFLAGS_$(FLAVOR)) -pthread $(LDFLAGS)
-LDLIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -liberty -lm
+LDLIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -liberty -ldl -lm
 LINK = $(call say,LD) $(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(LDLIBS)
 say = $(if $(V),,@echo '  $(1) $@';)
 
@@ -201,7 +201,7 @@ install: all ## into DESTDIR, below PREFIX=/usr/local
 	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: corefrag' 'Version: $(VERSION)' \
 		'Description: says from an ELF core why glibc malloc holds its memory' \
 		'Requires: $(PKGS)' 'Cflags: -I$${prefix}/include' \
-		'Libs: -L$${prefix}/lib -lcorefrag -liberty -lm -pthread' \
+		'Libs: -L$${prefix}/lib -lcorefrag -liberty -ldl -lm -pthread' \
 		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/corefrag.pc
 
 uninstall: ## removes what install wrote

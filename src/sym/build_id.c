@@ -8,8 +8,8 @@
 enum { MAX_NOTE_BYTES = 4096 };
 
 /* Notes are three words and then name and descriptor, each padded to four bytes. */
-static size_t find_in_notes(const unsigned char *notes, size_t bytes, unsigned char *out,
-                            size_t out_max) {
+size_t cf_notes_build_id(const unsigned char *notes, size_t bytes, unsigned char *out,
+                         size_t out_max) {
     size_t at = 0;
     while (bytes - at >= 12) {
         uint32_t words[3];
@@ -42,7 +42,7 @@ size_t cf_elf_build_id(const struct cf_mem *mem, uint64_t base, unsigned char *o
         if (phdr.type != PT_NOTE || phdr.bytes > sizeof notes ||
             !cf_mem_read(mem, image.bias + phdr.vaddr, notes, (size_t)phdr.bytes))
             continue;
-        size_t found = find_in_notes(notes, (size_t)phdr.bytes, out, out_max);
+        size_t found = cf_notes_build_id(notes, (size_t)phdr.bytes, out, out_max);
         if (found > 0)
             return found;
     }
