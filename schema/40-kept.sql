@@ -73,6 +73,7 @@ CREATE TABLE top_pin (
     size_bytes INTEGER NOT NULL,
     hole_below_bytes INTEGER NOT NULL,
     unlocked_bytes INTEGER NOT NULL,
+    unlocked_resident_bytes INTEGER,
     type TEXT,
     holder TEXT,
     PRIMARY KEY (arena_id, rank)
@@ -85,7 +86,7 @@ SELECT arena_id, heap_id, rank, address, printf('0x%x', address) AS address_hex,
        address + (SELECT value / 4 FROM meta WHERE key = 'word_bits') AS user_address,
        printf('0x%x', address + (SELECT value / 4 FROM meta WHERE key = 'word_bits'))
            AS user_address_hex,
-       size_bytes, hole_below_bytes, unlocked_bytes, type, holder
+       size_bytes, hole_below_bytes, unlocked_bytes, unlocked_resident_bytes, type, holder
 FROM top_pin;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
@@ -100,6 +101,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_top_pin', 'size_bytes', 'bytes', 'The chunk, header included.'),
 ('v_top_pin', 'hole_below_bytes', 'bytes', 'Dead bytes right below it, down to the next live chunk.'),
 ('v_top_pin', 'unlocked_bytes', 'bytes', 'What would join the top, or be dropped with its heap, if this chunk and all above it were freed; what waits in caches above it counts as given back too.'),
+('v_top_pin', 'unlocked_resident_bytes', 'bytes', 'Of these, in memory when the core was written; NULL when nothing says so.'),
 ('v_top_pin', 'type', 'text', 'What kind of object it is; NULL until known.'),
 ('v_top_pin', 'holder', 'text', 'What holds it; NULL until known.');
 
@@ -136,6 +138,6 @@ INSERT INTO example_query (title, sql) VALUES
 ('Which sizes of live chunks pin the most memory?',
  'SELECT size_bytes, type, sum(chunks) AS chunks, sum(live_bytes) AS live_bytes, sum(pinned_bytes) AS pinned_bytes FROM v_page_pin GROUP BY size_bytes, type ORDER BY pinned_bytes DESC LIMIT 20'),
 ('Which chunk holds down each arena''s top, and what would go with it?',
- 'SELECT arena_id, user_address_hex, size_bytes, hole_below_bytes, unlocked_bytes FROM v_top_pin WHERE rank = 1 ORDER BY unlocked_bytes DESC'),
+ 'SELECT arena_id, user_address_hex, size_bytes, hole_below_bytes, unlocked_bytes, unlocked_resident_bytes FROM v_top_pin WHERE rank = 1 ORDER BY unlocked_resident_bytes DESC'),
 ('What does the largest heap look like, page by page?',
  'SELECT start_hex, pages, class, resident, live_bytes FROM v_page_run WHERE heap_id = (SELECT heap_id FROM v_heap ORDER BY end - start DESC LIMIT 1) ORDER BY start LIMIT 100');

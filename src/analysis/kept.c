@@ -50,7 +50,7 @@ int cf_kept_find(const struct cf_context *ctx, const struct cf_ptmalloc *pt, str
     if (status == CF_OK)
         status = sweep_pages(map, kept, err);
     if (status == CF_OK)
-        status = cf_top_pins_find(map, &kept->rule, &kept->top_pins, err);
+        status = cf_top_pins_find(map, &kept->rule, &kept->residency, &kept->top_pins, err);
     return status;
 }
 

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/residency.h"
 #include "analysis/trimrule.h"
 #include "base/array.h"
 #include "corefrag.h"
@@ -35,17 +36,17 @@ struct cf_top_pin {
     uint64_t hole_below_bytes;
     uint64_t unlocked_bytes; /* if this and all above it were freed; the old top not counted,
                                 except with a heap that is dropped */
+    struct cf_resident_bytes unlocked_resident; /* of these */
 };
 
 struct cf_top_pins {
     CF_ARRAY(struct cf_top_pin) pins; /* by arena, rank */
-    size_t nr_heaps;
-    uint64_t *heap_pins; /* by heap id: its topmost live chunk, 0: none */
 };
 
 /* CF_ENOMEM only; free with cf_top_pins_fini(). */
 int cf_top_pins_find(const struct cf_chunkmap *map, const struct cf_trim_rule *rule,
-                     struct cf_top_pins *out, struct cf_err *err);
+                     const struct cf_residency *residency, struct cf_top_pins *out,
+                     struct cf_err *err);
 void cf_top_pins_fini(struct cf_top_pins *pins);
 
 #endif

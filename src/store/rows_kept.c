@@ -63,7 +63,7 @@ static int insert_top_pins(struct cf_db *db, const struct cf_top_pins *pins, str
     CF_CLEANUP_INSERT struct cf_insert in = {0};
     int status = cf_insert_begin(&in, db, "top_pin",
                                  "arena_id, rank, heap_id, address, size_bytes, hole_below_bytes,"
-                                 " unlocked_bytes",
+                                 " unlocked_bytes, unlocked_resident_bytes",
                                  err);
     for (size_t i = 0; status == CF_OK && i < pins->pins.len; i++) {
         const struct cf_top_pin *pin = &pins->pins.items[i];
@@ -74,6 +74,7 @@ static int insert_top_pins(struct cf_db *db, const struct cf_top_pins *pins, str
         cf_insert_u64(&in, pin->bytes);
         cf_insert_u64(&in, pin->hole_below_bytes);
         cf_insert_u64(&in, pin->unlocked_bytes);
+        cf_insert_u64_if(&in, pin->unlocked_resident.known, pin->unlocked_resident.bytes);
         status = cf_insert_row(&in, err);
     }
     return status;

@@ -153,7 +153,8 @@ GROUP BY a.arena_id HAVING a.resident_bytes IS NOT sum(w.bytes) OR count(*) <> 7
 
 --- the waterfalls of the arenas add up to that of all
 SELECT class, sum(iif(arena_id IS NULL, 0, bytes)) arenas, sum(iif(arena_id IS NULL, bytes, 0)) whole
-FROM v_waste GROUP BY class HAVING arenas IS NOT whole OR count(*) <> 1 + (SELECT count(*) FROM v_arena);
+FROM v_waste WHERE EXISTS (SELECT 1 FROM v_arena)
+GROUP BY class HAVING arenas IS NOT whole OR count(*) <> 1 + (SELECT count(*) FROM v_arena);
 
 --- released ranges add up to what is releasable
 SELECT a.arena_id, a.releasable_bytes, a.releasable_top_bytes, w.bytes, r.*
@@ -205,12 +206,16 @@ LEFT JOIN v_chunk c ON c.address = p.address
 WHERE c.state IS NOT 'live' OR c.size_bytes <> p.size_bytes OR c.heap_id <> p.heap_id
    OR p.rank <> (SELECT count(*) FROM v_top_pin q WHERE q.arena_id = p.arena_id AND q.rank <= p.rank);
 
---- a lower top pin unlocks more
+--- a lower top pin unlocks no less
 SELECT * FROM (SELECT arena_id, rank, unlocked_bytes
                       - lag(unlocked_bytes) OVER (PARTITION BY arena_id ORDER BY rank) more
-               FROM v_top_pin) WHERE more <= 0;
+               FROM v_top_pin) WHERE more < 0;
 
 --- in the heap of the top, pins unlock all that is between
 SELECT p.arena_id, p.rank, p.unlocked_bytes, c.address - p.address + p.hole_below_bytes wanted
 FROM v_top_pin p JOIN v_chunk c ON c.heap_id = p.heap_id AND c.state = 'top'
 WHERE p.unlocked_bytes < wanted;
+
+--- top pins unlock no more resident bytes than bytes
+SELECT arena_id, rank, unlocked_bytes, unlocked_resident_bytes FROM v_top_pin
+WHERE unlocked_resident_bytes > unlocked_bytes;

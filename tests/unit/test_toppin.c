@@ -67,15 +67,17 @@ static struct cf_chunkmap *build(const char *const *chunks, size_t nr, struct cf
 
 static void one_case(const struct pin_case *c) {
     struct cf_trim_rule rule;
+    struct cf_residency residency = toy_residency(&all_resident);
     struct cf_chunkmap *map = build(c->heaps, nr_heaps(c), &rule);
     if (c->heap_max != 0)
         rule.heap_max_bytes = c->heap_max;
     struct cf_top_pins pins;
-    assert_int_equal(cf_top_pins_find(map, &rule, &pins, NULL), CF_OK);
+    assert_int_equal(cf_top_pins_find(map, &rule, &residency, &pins, NULL), CF_OK);
     char text[256] = "";
     for (size_t i = 0; i < pins.pins.len; i++) {
         const struct cf_top_pin *pin = &pins.pins.items[i];
         assert_int_equal(pin->rank, i + 1);
+        assert_int_equal(pin->unlocked_resident.bytes, pin->unlocked_bytes);
         sprintf(text + strlen(text), "%s%llx %llx %llx", i > 0 ? ", " : "",
                 (unsigned long long)pin->addr, (unsigned long long)pin->hole_below_bytes,
                 (unsigned long long)pin->unlocked_bytes);
@@ -101,44 +103,65 @@ static void an_arena_has_a_hundred_pins_at_most(void **state) {
     strcat(text, "T20");
     const char *chunks[] = {text};
     struct cf_trim_rule rule;
+    struct cf_residency residency = toy_residency(&all_resident);
     struct cf_chunkmap *map = build(chunks, 1, &rule);
     struct cf_top_pins pins;
-    assert_int_equal(cf_top_pins_find(map, &rule, &pins, NULL), CF_OK);
+    assert_int_equal(cf_top_pins_find(map, &rule, &residency, &pins, NULL), CF_OK);
     assert_int_equal(pins.pins.len, CF_TOP_PINS_MAX);
     assert_int_equal(pins.pins.items[99].unlocked_bytes, 0x40 + 100 * 0x60);
-    assert_int_equal(pins.heap_pins[0], pins.pins.items[0].addr);
     cf_top_pins_fini(&pins);
     cf_trim_rule_fini(&rule);
     cf_chunkmap_free(map);
 }
 
-static void each_heap_knows_its_topmost_live_chunk(void **state) {
+static void resident_bytes_are_counted_where_they_are_unlocked(void **state) {
     (void)state;
-    static const char *const chunks[] = {"L40 F20 #10 #10", "F1000 #10 #10", "L20 L20 F20 T1000"};
-    struct cf_trim_rule rule;
-    struct cf_chunkmap *map = build(chunks, 3, &rule);
-    struct cf_top_pins pins;
-    assert_int_equal(cf_top_pins_find(map, &rule, &pins, NULL), CF_OK);
-    assert_int_equal(pins.heap_pins[0], OLD + 0x30);
-    assert_int_equal(pins.heap_pins[1], 0);
-    assert_int_equal(pins.heap_pins[2], NEW + 0x50);
-    cf_top_pins_fini(&pins);
-    cf_trim_rule_fini(&rule);
-    cf_chunkmap_free(map);
+    static const char *const two[] = {"L40 F2f70 #10 #10", "L20 F1fb0 T1000"};
+    static const char *const one[] = {"L40 F2fb0 L20 T1000"};
+    static const struct {
+        const char *const *chunks;
+        size_t nr;
+        struct toy_residency pages;
+        bool known;
+        uint64_t wanted[2]; /* by rank */
+    } rows[] = {
+        {two, 2, {OLD, 4096, "RNR"}, true, {0x3000 + 0xf90 + 0x1000, 0x3000 + 0xfd0 + 0x1000}},
+        {two, 2, {OLD, 4096, "NNN"}, true, {0x3000, 0x3000}},
+        {one, 1, {MAIN, 4096, "RNRR"}, true, {0xfb0 + 0x1020, 0xff0 + 0x1020}},
+        {one, 1, {MAIN, 4096, "N?NN"}, true, {0, 0}},
+        {one, 1, {MAIN, 4096, "????"}, false, {0, 0}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct cf_trim_rule rule;
+        struct cf_chunkmap *map = build(rows[i].chunks, rows[i].nr, &rule);
+        struct cf_residency residency = toy_residency(&rows[i].pages);
+        struct cf_top_pins pins;
+        assert_int_equal(cf_top_pins_find(map, &rule, &residency, &pins, NULL), CF_OK);
+        assert_int_equal(pins.pins.len, 2);
+        for (size_t rank = 0; rank < 2; rank++) {
+            struct cf_resident_bytes got = pins.pins.items[rank].unlocked_resident;
+            assert_int_equal(got.known, rows[i].known);
+            assert_int_equal(got.bytes, rows[i].wanted[rank]);
+        }
+        cf_top_pins_fini(&pins);
+        cf_trim_rule_fini(&rule);
+        cf_chunkmap_free(map);
+    }
 }
 
 static void a_ring_of_heaps_ends(void **state) {
     (void)state;
+    struct cf_residency residency = toy_residency(&all_resident);
     static const char *const chunks[] = {"L40 #10 #10", "L40 #10 #10", "L20 T1000"};
     struct cf_trim_rule rule;
     struct cf_chunkmap *map = build(chunks, 3, &rule);
     rule.heaps[0].prev = 2;
     struct cf_top_pins pins;
-    assert_int_equal(cf_top_pins_find(map, &rule, &pins, NULL), CF_OK);
+    assert_int_equal(cf_top_pins_find(map, &rule, &residency, &pins, NULL), CF_OK);
     assert_int_equal(pins.pins.len, 3);
     rule.heaps[0].prev = 1;
     cf_top_pins_fini(&pins);
-    assert_int_equal(cf_top_pins_find(map, &rule, &pins, NULL), CF_OK);
+    assert_int_equal(cf_top_pins_find(map, &rule, &residency, &pins, NULL), CF_OK);
     assert_int_equal(pins.pins.len, 3);
     cf_top_pins_fini(&pins);
     cf_trim_rule_fini(&rule);
@@ -202,7 +225,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pins_unlock_what_their_end_would_give),
         cmocka_unit_test(an_arena_has_a_hundred_pins_at_most),
-        cmocka_unit_test(each_heap_knows_its_topmost_live_chunk),
+        cmocka_unit_test(resident_bytes_are_counted_where_they_are_unlocked),
         cmocka_unit_test(a_ring_of_heaps_ends),
         cmocka_unit_test(free_returns_what_its_thresholds_allow),
     };
