@@ -13,6 +13,8 @@
 #include "corefrag.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+extern const unsigned fuzz_variants;
+const unsigned fuzz_variants = 4;
 
 static void report(const char *db_path) {
     CF_CLEANUP_FCLOSE FILE *sink = fopen("/dev/null", "w");

@@ -1,7 +1,8 @@
 /*
  * Replays a fuzz target's seeds in the ordinary test run, without a fuzzer: a cmocka program with
- * one test a seed. A test feeds the seed as it is, then cut short at sixteen places, then with
- * bytes changed by a fixed pseudo-random sequence, so that each run does the same.
+ * one test a seed. A test feeds the seed as it is, then cut short at several places, then with
+ * bytes changed by a fixed pseudo-random sequence, so that each run does the same. How many
+ * variants of each kind is for the target to say: one that is slow has few.
  *
  * build/FLAVOR/tests/fuzz/replay_X is linked with fuzz_X.c and reads build/seeds, into which make
  * unpacks tests/fuzz/seeds; files named as arguments are replayed instead (what a fuzzer found,
@@ -18,9 +19,16 @@
 #include <cmocka.h>
 #include <dirent.h>
 
-enum { SEEDS_MAX = 512, CUTS = 16, MUTATIONS = 32, CHANGES_MAX = 8 };
+enum { SEEDS_MAX = 512, CHANGES_MAX = 8 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A target that is slow defines this. */
+extern const unsigned fuzz_variants __attribute__((weak));
+
+static unsigned variants(void) {
+    return &fuzz_variants == NULL ? 24 : fuzz_variants;
+}
 
 struct seed {
     char *path;
@@ -79,10 +87,10 @@ static void replay(void **state) {
     size_t size;
     uint8_t *data = read_file(seed->path, &size);
     feed(data, size);
-    for (size_t i = 0; i < CUTS; i++)
-        feed(data, size * i / CUTS);
+    for (size_t i = 0; i < variants(); i++)
+        feed(data, size * i / variants());
     uint64_t random = 88172645463325252ull;
-    for (size_t i = 0; i < MUTATIONS && size > 0; i++)
+    for (size_t i = 0; i < variants() && size > 0; i++)
         feed_changed(data, size, &random);
     free(data);
 }
