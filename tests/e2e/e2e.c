@@ -186,7 +186,7 @@ static int run_group(const struct checks *checks) {
 
 int e2e_scenario(const char *scenario, enum e2e_producer producer) {
     static const char *const files[] = {"truth", "sums",   "trim",   "waste",
-                                        "reach", "judged", "verdict"};
+                                        "reach", "budget", "judged", "verdict"};
     static struct checks checks;
     for (size_t i = 0; i < sizeof files / sizeof *files && checks.nr_files <= i; i++)
         checks_read(&checks, files[i]);

@@ -13,6 +13,8 @@ static const char *const scenarios[] = {
     "thinned", "own-mappings", "deep-stacks", "mapping-heap", "small",
 };
 
+static const char *const without_heap[] = {"tcmalloc", "mimalloc"};
+
 /* What is left of the core, in percent, and the verdict on it. */
 struct cut {
     const char *name;
@@ -52,5 +54,7 @@ int main(void) {
     int failed = _cmocka_run_group_tests("cut", tests, NR_CUTS, NULL, NULL);
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
         failed += e2e_scenario(scenarios[i], E2E_ANY);
+    for (size_t i = 0; i < sizeof without_heap / sizeof *without_heap; i++)
+        failed += e2e_scenario_without_heap(without_heap[i]);
     return failed != 0;
 }

@@ -42,6 +42,8 @@ static const char schema[] =
     "CREATE TEMP TABLE truth_call(name TEXT, arg0, arg1, arg2, result);"
     "CREATE TEMP TABLE truth_xml(nr INTEGER PRIMARY KEY, system_bytes, max_bytes, aspace_bytes,"
     " fast_chunks, fast_bytes, rest_chunks, rest_bytes);"
+    "CREATE TEMP TABLE truth_map(start INTEGER PRIMARY KEY, \"end\", flags TEXT, rss_bytes,"
+    " anonymous_bytes, name TEXT);"
     "BEGIN";
 
 static bool run(sqlite3 *db, const char *sql) {
@@ -156,6 +158,53 @@ static bool load_xml(sqlite3 *db, const char *folder) {
     return ok;
 }
 
+/* The figure of `field` in the paragraph at `text`, up to `end`; in bytes. */
+static unsigned long long smaps_field(const char *text, const char *end, const char *field) {
+    const char *at = strstr(text, field);
+    return at && (!end || at < end) ? strtoull(at + strlen(field), NULL, 10) * 1024 : 0;
+}
+
+/* The first line of the next paragraph of smaps: the only ones that begin with a small letter or a
+ * digit. */
+static char *next_mapping(char *text) {
+    for (char *at = text; (at = strchr(at, '\n'));) {
+        at++;
+        if ((*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'f'))
+            return at;
+    }
+    return NULL;
+}
+
+static bool load_mapping(sqlite3 *db, char *text, const char *end) {
+    unsigned long long start, stop;
+    char flags[8] = "";
+    int name = 0;
+    if (sscanf(text, "%llx-%llx %7s %*s %*s %*s %n", &start, &stop, flags, &name) < 3)
+        return false;
+    char *sql = sqlite3_mprintf(
+        "INSERT INTO temp.truth_map VALUES(%lld, %lld, %Q, %llu, %llu,"
+        " '%.*q')",
+        (long long)start, (long long)stop, flags, smaps_field(text, end, "\nRss:"),
+        smaps_field(text, end, "\nAnonymous:"), (int)strcspn(text + name, "\n"), text + name);
+    bool ok = run(db, sql);
+    sqlite3_free(sql);
+    return ok;
+}
+
+static bool load_smaps(sqlite3 *db, const char *folder) {
+    char *text = process_text(folder, "truth.smaps");
+    bool ok = text != NULL;
+    for (char *at = text, *next; at && ok; at = next) {
+        next = next_mapping(at);
+        ok = load_mapping(db, at, next);
+    }
+    if (!ok)
+        fprintf(stderr, "truth: smaps cannot be read\n");
+    free(text);
+    return ok;
+}
+
 int truth_tables_load(sqlite3 *db, const char *folder) {
-    return run(db, schema) && load_truth(db, folder) && load_xml(db, folder) && run(db, "COMMIT");
+    return run(db, schema) && load_truth(db, folder) && load_xml(db, folder) &&
+           load_smaps(db, folder) && run(db, "COMMIT");
 }

@@ -11,13 +11,14 @@
  *   truth_call(name, arg0, arg1, arg2, result)            what malloc_trim(0) asked of the kernel
  *   truth_xml(nr, system_bytes, max_bytes, aspace_bytes, fast_chunks, fast_bytes, rest_chunks,
  *             rest_bytes)                                 one row an arena, of malloc_info()
+ *   truth_map(start, end, flags, rss_bytes, anonymous_bytes, name)      one row a mapping, of smaps
  */
 #ifndef TRUTH_TABLES_H
 #define TRUTH_TABLES_H
 
 #include <sqlite3.h>
 
-/* Loads `folder`/truth and `folder`/truth.xml. False, with a message on stderr, if not whole. */
+ *   truth_map(start, end, flags, rss_bytes, anonymous_bytes, name)    one row a mapping, of smaps
 int truth_tables_load(sqlite3 *db, const char *folder);
 
 #endif
