@@ -14,6 +14,7 @@
 #include "analysis/toppin.h"
 #include "analysis/trim.h"
 #include "analysis/trimrule.h"
+#include "analysis/types.h"
 #include "analysis/waste.h"
 #include "corefrag.h"
 #include "ptmalloc/heap.h"
@@ -26,11 +27,15 @@ struct cf_kept {
     struct cf_waste waste;
     struct cf_page_runs runs;
     struct cf_page_pins *page_pins;
+    struct cf_types *types; /* borrowed, or NULL */
+    const struct cf_mem *mem;
+    const struct cf_heap *dropping; /* types are read from the core: of this heap's pages */
+    uint64_t dropped;               /* those up to here are given back */
     struct cf_top_pins top_pins;
 };
 
-/* `kept` is all zero; cf_kept_fini() afterwards, whether this succeeds or not. Fails only for lack
- * of memory. */
+/* `kept` is all zero but for `types`; cf_kept_fini() afterwards, whether this succeeds or not.
+ * Fails only for lack of memory. */
 int cf_kept_find(const struct cf_context *ctx, const struct cf_ptmalloc *pt, struct cf_kept *kept,
                  struct cf_err *err);
 void cf_kept_fini(struct cf_kept *kept);

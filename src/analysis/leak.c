@@ -46,11 +46,16 @@ struct size_table {
     size_t mask;
 };
 
+static bool is_row(const struct cf_leak *row, uint64_t bytes, uint32_t type) {
+    return row->size_bytes == bytes && row->type == type;
+}
+
 static size_t slot_of(const struct size_table *table, const struct cf_leaks *leaks,
-                      uint64_t bytes) {
-    size_t slot = (size_t)((bytes >> 3) * 0x9e3779b97f4a7c15ull >> 32) & table->mask;
+                      uint64_t bytes, uint32_t type) {
+    uint64_t mixed = ((bytes >> 3) ^ (uint64_t)type << 40) * 0x9e3779b97f4a7c15ull;
+    size_t slot = (size_t)(mixed >> 32) & table->mask;
     while (table->slots[slot] != 0 &&
-           leaks->rows.items[table->slots[slot] - 1].size_bytes != bytes)
+           !is_row(&leaks->rows.items[table->slots[slot] - 1], bytes, type))
         slot = (slot + 1) & table->mask;
     return slot;
 }
@@ -63,20 +68,23 @@ static bool grow(struct size_table *table, const struct cf_leaks *leaks) {
     free(table->slots);
     *table = (struct size_table){slots, nr - 1};
     for (size_t i = 0; i < leaks->rows.len; i++)
-        slots[slot_of(table, leaks, leaks->rows.items[i].size_bytes)] = (uint32_t)i + 1;
+        slots[slot_of(table, leaks, leaks->rows.items[i].size_bytes,
+                      leaks->rows.items[i].type)] = (uint32_t)i + 1;
     return true;
 }
 
-/* The row of chunks of this size; NULL when memory is out. */
-static struct cf_leak *row_of(struct size_table *table, struct cf_leaks *leaks, uint64_t bytes) {
+/* The row of chunks of this size and type; NULL when memory is out. */
+static struct cf_leak *row_of(struct size_table *table, struct cf_leaks *leaks, uint64_t bytes,
+                              uint32_t type) {
     if ((table->slots == NULL || leaks->rows.len * 2 > table->mask) && !grow(table, leaks))
         return NULL;
-    size_t slot = slot_of(table, leaks, bytes);
+    size_t slot = slot_of(table, leaks, bytes, type);
     if (table->slots[slot] == 0) {
         struct cf_leak *row = cf_array_push(&leaks->rows);
         if (row == NULL)
             return NULL;
         row->size_bytes = bytes;
+        row->type = type;
         table->slots[slot] = (uint32_t)leaks->rows.len;
     }
     return &leaks->rows.items[table->slots[slot] - 1];
@@ -87,13 +95,14 @@ static void add(struct cf_leak_sum *sum, uint64_t bytes) {
     sum->bytes += bytes;
 }
 
-static int count(struct cf_leaks *leaks, const struct cf_mark *mark, struct size_table *table,
-                 struct cf_err *err) {
+static int count(struct cf_leaks *leaks, const struct cf_mark *mark, struct cf_types *types,
+                 struct size_table *table, struct cf_err *err) {
     struct cf_unreached_iter iter;
     struct cf_unreached chunk;
     cf_unreached_iter_init(&iter, mark);
     while (cf_unreached_iter_next(&iter, &chunk)) {
-        struct cf_leak *row = row_of(table, leaks, chunk.bytes);
+        uint32_t type = types == NULL ? 0 : cf_types_of(types, chunk.extent, chunk.number);
+        struct cf_leak *row = row_of(table, leaks, chunk.bytes, type);
         if (row == NULL)
             return cf_err_nomem(err, sizeof *row * (leaks->rows.len + 1), "the sizes of leaks");
         row->chunks++;
@@ -108,18 +117,20 @@ static int count(struct cf_leaks *leaks, const struct cf_mark *mark, struct size
 
 static int compare_sizes(const void *a, const void *b) {
     const struct cf_leak *left = a, *right = b;
-    return left->size_bytes < right->size_bytes ? -1 : left->size_bytes > right->size_bytes;
+    if (left->size_bytes != right->size_bytes)
+        return left->size_bytes < right->size_bytes ? -1 : 1;
+    return left->type < right->type ? -1 : left->type > right->type;
 }
 
 int cf_leaks_find(struct cf_leaks *leaks, struct cf_mark *mark, const struct cf_mem *mem,
-                  struct cf_err *err) {
+                  struct cf_types *types, struct cf_err *err) {
     size_t nr_heaps = cf_mark_resolver(mark)->planes->nr_heaps;
     leaks->heaps = calloc(nr_heaps + 1, sizeof *leaks->heaps);
     if (leaks->heaps == NULL)
         return cf_err_nomem(err, (nr_heaps + 1) * sizeof *leaks->heaps, "sums of leaks");
     note_targets(mark, mem);
     struct size_table table = {0};
-    int status = count(leaks, mark, &table, err);
+    int status = count(leaks, mark, types, &table, err);
     free(table.slots);
     if (status != CF_OK)
         return status;

@@ -40,8 +40,6 @@ int cf_reach_run(const struct cf_context *ctx, const struct cf_ptmalloc *pt,
     if (status == CF_OK)
         status = mark(ctx, pt, reach, err);
     if (status == CF_OK)
-        status = cf_leaks_find(&reach->leaks, reach->mark, mem, err);
-    if (status == CF_OK)
         *out = cf_take(&reach);
     return status;
 }
@@ -49,7 +47,6 @@ int cf_reach_run(const struct cf_context *ctx, const struct cf_ptmalloc *pt,
 void cf_reach_free(struct cf_reach *reach) {
     if (reach == NULL)
         return;
-    cf_leaks_fini(&reach->leaks);
     cf_mark_free(reach->mark);
     cf_roots_fini(&reach->roots);
     cf_stacks_fini(&reach->stacks);

@@ -1,12 +1,11 @@
 /*
- * Reachability of one core, all of it: stacks, roots, the mark from them, and the leaks that are
- * left. What the pipeline makes once, and what types and holders build on. Borrows the walked
+ * Reachability of one core: stacks, roots, and the mark from them. What the pipeline makes once,
+ * and what types, leaks and holders build on. Borrows the walked
  * heap; immutable when made.
  */
 #ifndef CF_ANALYSIS_REACH_H
 #define CF_ANALYSIS_REACH_H
 
-#include "analysis/leak.h"
 #include "analysis/mark.h"
 #include "analysis/roots.h"
 #include "analysis/stacks.h"
@@ -17,7 +16,6 @@ struct cf_reach {
     struct cf_stacks stacks;
     struct cf_roots roots;
     struct cf_mark *mark;
-    struct cf_leaks leaks;
 };
 
 /* Fails only for lack of memory. Caller frees with cf_reach_free(). */

@@ -4,11 +4,14 @@
  * behind.
  */
 #include "analysis/kept.h"
+#include "analysis/leak.h"
 #include "analysis/reach.h"
 #include "analysis/sweep.h"
+#include "analysis/types.h"
 #include "base/cleanup.h"
 #include "base/context.h"
 #include "base/err.h"
+#include "lib/naming.h"
 #include "lib/process.h"
 #include "lib/reading.h"
 #include "rules/rules.h"
@@ -25,11 +28,17 @@ struct run {
     struct cf_sizes *sizes;
     struct cf_holes *holes;
     struct cf_reach *reach; /* NULL: not examined */
+    struct cf_types *types; /* NULL: not examined */
+    struct cf_leaks leaks;
+    struct cf_naming naming;
     struct cf_process process;
 };
 
 /* In the opposite order: each borrows from those above it. */
 static void run_fini(struct run *run) {
+    cf_leaks_fini(&run->leaks);
+    cf_types_free(run->types);
+    cf_naming_fini(&run->naming);
     cf_reach_free(run->reach);
     cf_process_fini(&run->process);
     cf_holes_free(run->holes);
@@ -39,14 +48,38 @@ static void run_fini(struct run *run) {
     cf_store_free(run->store);
 }
 
+/* The mark, what the live chunks are, and which of them are lost. */
+static int examine(struct run *run, struct cf_err *err) {
+    const struct cf_ptmalloc *pt = run->reading.pt;
+    int status = cf_reach_run(run->ctx, pt, &run->reach, err);
+    if (status != CF_OK)
+        return status;
+    status = cf_naming_init(&run->naming, run->ctx, &run->reading, run->options, err);
+    if (status != CF_OK)
+        return status;
+    const struct cf_types_input input = {
+        .mem = run->reading.mem, .pt = pt, .resolver = cf_mark_resolver(run->reach->mark),
+        .mark = run->reach->mark, .namer = &run->naming.namer,
+    };
+    status = cf_types_new(run->ctx, &input, &run->types, err);
+    if (status == CF_OK)
+        status = cf_types_count(run->ctx, run->types, err);
+    if (status == CF_OK)
+        status = cf_leaks_find(&run->leaks, run->reach->mark, run->reading.mem, run->types, err);
+    run->kept.types = run->types;
+    return status;
+}
+
 static int analyze_heap(struct run *run, struct cf_err *err) {
     const struct cf_ptmalloc *pt = run->reading.pt;
-    int status = cf_kept_find(run->ctx, pt, &run->kept, err);
+    int status = CF_OK;
+    if (!run->options->no_reach && cf_reading_has_heap(&run->reading))
+        status = examine(run, err);
+    if (status == CF_OK)
+        status = cf_kept_find(run->ctx, pt, &run->kept, err);
     if (status == CF_OK)
         status = cf_sweep(run->ctx, run->reading.mem, &run->kept.trim, cf_ptmalloc_map(pt),
                           cf_ptmalloc_nr_arenas(pt), &run->sizes, &run->holes, err);
-    if (status == CF_OK && !run->options->no_reach && cf_reading_has_heap(&run->reading))
-        status = cf_reach_run(run->ctx, pt, &run->reach, err);
     return status;
 }
 
@@ -80,7 +113,9 @@ static int store_tables(struct run *run, enum cf_outcome outcome, struct cf_err 
     if (status == CF_OK)
         status = cf_rows_holes(db, run->sizes, run->holes, cf_ptmalloc_nr_arenas(pt), err);
     if (status == CF_OK && run->reach != NULL)
-        status = cf_rows_reach(db, pt, run->reach, err);
+        status = cf_rows_reach(db, pt, run->reach, &run->leaks, run->types, err);
+    if (status == CF_OK && run->types != NULL)
+        status = cf_rows_types(db, run->types, err);
     if (status == CF_OK)
         status = cf_rows_kept(db, &run->kept, err);
     if (status == CF_OK)

@@ -10,8 +10,10 @@
 #include "analysis/budget.h"
 #include "analysis/holes.h"
 #include "analysis/kept.h"
+#include "analysis/leak.h"
 #include "analysis/reach.h"
 #include "analysis/sizes.h"
+#include "analysis/types.h"
 #include "corefrag.h"
 #include "libc/tunables.h"
 #include "ptmalloc/heap.h"
@@ -33,7 +35,10 @@ int cf_rows_holes(struct cf_db *db, const struct cf_sizes *sizes, const struct c
 
 /* rows_reach.c: leak, leak_arena, root, and `reachable` of mmapped_chunk; after rows_malloc. */
 int cf_rows_reach(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf_reach *reach,
-                  struct cf_err *err);
+                  const struct cf_leaks *leaks, const struct cf_types *types, struct cf_err *err);
+
+/* rows_types.c: type. */
+int cf_rows_types(struct cf_db *db, const struct cf_types *types, struct cf_err *err);
 
 /* rows_budget.c: budget; tunable; meta's cpus, arena_limit (0: NULL) and its formula. */
 int cf_rows_budget(struct cf_db *db, const struct cf_budget *budget, struct cf_err *err);

@@ -59,11 +59,12 @@ static int insert_page_runs(struct cf_db *db, const struct cf_page_runs *runs,
     return status;
 }
 
-static int insert_top_pins(struct cf_db *db, const struct cf_top_pins *pins, struct cf_err *err) {
+static int insert_top_pins(struct cf_db *db, const struct cf_top_pins *pins,
+                           struct cf_types *types, struct cf_err *err) {
     CF_CLEANUP_INSERT struct cf_insert in = {0};
     int status = cf_insert_begin(&in, db, "top_pin",
                                  "arena_id, rank, heap_id, address, size_bytes, hole_below_bytes,"
-                                 " unlocked_bytes, unlocked_resident_bytes",
+                                 " unlocked_bytes, unlocked_resident_bytes, type",
                                  err);
     for (size_t i = 0; status == CF_OK && i < pins->pins.len; i++) {
         const struct cf_top_pin *pin = &pins->pins.items[i];
@@ -75,20 +76,27 @@ static int insert_top_pins(struct cf_db *db, const struct cf_top_pins *pins, str
         cf_insert_u64(&in, pin->hole_below_bytes);
         cf_insert_u64(&in, pin->unlocked_bytes);
         cf_insert_u64_if(&in, pin->unlocked_resident.known, pin->unlocked_resident.bytes);
+        cf_insert_text(&in, types == NULL
+                                ? NULL
+                                : cf_types_name(types, cf_types_at(types, pin->addr)));
         status = cf_insert_row(&in, err);
     }
     return status;
 }
 
 static int insert_page_pins(struct cf_db *db, const struct cf_page_pins *pins,
-                            struct cf_err *err) {
+                            const struct cf_types *types, struct cf_err *err) {
     CF_CLEANUP_INSERT struct cf_insert in = {0};
     int status = cf_insert_begin(&in, db, "page_pin",
-                                 "arena_id, size_bytes, chunks, live_bytes, pinned_bytes", err);
+                                 "arena_id, size_bytes, type, chunks, live_bytes, pinned_bytes",
+                                 err);
     for (size_t i = 0; status == CF_OK && i < cf_page_pins_nr(pins); i++) {
         const struct cf_page_pin *pin = cf_page_pins_row(pins, i);
         cf_insert_u64(&in, pin->arena_id);
         cf_insert_u64(&in, pin->size_bytes);
+        cf_insert_text(&in, pin->type == CF_NO_TYPE
+                                ? NULL
+                                : cf_types_name(types, (uint32_t)pin->type));
         cf_insert_u64(&in, pin->chunks);
         cf_insert_u64(&in, pin->live_bytes);
         cf_insert_u64(&in, pin->pinned_bytes);
@@ -104,8 +112,8 @@ int cf_rows_kept(struct cf_db *db, const struct cf_kept *kept, struct cf_err *er
     if (status == CF_OK)
         status = insert_page_runs(db, &kept->runs, err);
     if (status == CF_OK)
-        status = insert_top_pins(db, &kept->top_pins, err);
+        status = insert_top_pins(db, &kept->top_pins, kept->types, err);
     if (status == CF_OK)
-        status = insert_page_pins(db, kept->page_pins, err);
+        status = insert_page_pins(db, kept->page_pins, kept->types, err);
     return status;
 }

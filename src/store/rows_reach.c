@@ -1,13 +1,15 @@
 #include "store/insert.h"
 #include "store/rows.h"
 
-static int insert_leaks(struct cf_db *db, const struct cf_leaks *leaks, struct cf_err *err) {
+static int insert_leaks(struct cf_db *db, const struct cf_leaks *leaks,
+                        const struct cf_types *types, struct cf_err *err) {
     CF_CLEANUP_INSERT struct cf_insert in = {0};
     int status =
-        cf_insert_begin(&in, db, "leak", "size_bytes, chunks, bytes, root_chunks", err);
+        cf_insert_begin(&in, db, "leak", "size_bytes, type, chunks, bytes, root_chunks", err);
     for (size_t i = 0; status == CF_OK && i < leaks->rows.len; i++) {
         const struct cf_leak *leak = &leaks->rows.items[i];
         cf_insert_u64(&in, leak->size_bytes);
+        cf_insert_text(&in, cf_types_name(types, leak->type));
         cf_insert_u64(&in, leak->chunks);
         cf_insert_u64(&in, leak->bytes);
         cf_insert_u64(&in, leak->root_chunks);
@@ -82,10 +84,11 @@ static int update_mmapped(struct cf_db *db, const struct cf_mark *mark,
 }
 
 int cf_rows_reach(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf_reach *reach,
+                  const struct cf_leaks *leaks, const struct cf_types *types,
                   struct cf_err *err) {
-    int status = insert_leaks(db, &reach->leaks, err);
+    int status = insert_leaks(db, leaks, types, err);
     if (status == CF_OK)
-        status = insert_arenas(db, &reach->leaks, pt, err);
+        status = insert_arenas(db, leaks, pt, err);
     if (status == CF_OK)
         status = insert_roots(db, &reach->roots, err);
     if (status == CF_OK)

@@ -1,0 +1,27 @@
+-- What the live chunks are, as far as their content tells.
+
+CREATE TABLE type (
+    type_id INTEGER PRIMARY KEY,
+    type TEXT,
+    evidence TEXT NOT NULL,
+    chunks INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    unreachable_chunks INTEGER NOT NULL,
+    unreachable_bytes INTEGER NOT NULL
+);
+
+CREATE VIEW v_type AS
+SELECT type, evidence, chunks, bytes, unreachable_chunks, unreachable_bytes FROM type;
+
+INSERT INTO doc (object, "column", unit, text) VALUES
+('v_type', '', '', 'One row for each type of live chunk; the rows sum to all live chunks, mmapped ones too. A type is a guess from the chunk''s bytes, and evidence says what it rests on. No byte of a chunk is kept. Empty with --no-reach.'),
+('v_type', 'type', 'text', 'Its name: a C++ class, a table of functions, a CPython type, (text), a buffer by who holds it; NULL: only the size is known.'),
+('v_type', 'evidence', 'text', 'vtable: the first word leads to a table of functions; symbol: to named data; libc: one of glibc''s own; owner: held in a known way (std::string, std::vector); text; pointers; size: nothing but the size.'),
+('v_type', 'chunks', 'chunks', 'Live chunks of this type.'),
+('v_type', 'bytes', 'bytes', 'Their bytes, headers included.'),
+('v_type', 'unreachable_chunks', 'chunks', 'Those that nothing reaches.'),
+('v_type', 'unreachable_bytes', 'bytes', 'Their bytes.');
+
+INSERT INTO example_query (title, sql) VALUES
+('Which types of live chunks hold the most?',
+ 'SELECT coalesce(type, ''(by size only)'') AS type, evidence, chunks, bytes FROM v_type ORDER BY bytes DESC LIMIT 20');

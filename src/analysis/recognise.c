@@ -1,0 +1,277 @@
+/*
+ * One chunk's first words against what is known of the process.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/typestate.h"
+#include "sym/demangle.h"
+
+enum {
+    FILE_MAGIC = 0xfbad, /* _IO_MAGIC, upper half of the first int of every FILE */
+    TEXT_MIN = 8,        /* bytes of text that make a text */
+    TEXT_LOOKED_AT = 256,
+    POINTERS_LOOKED_AT = 32,
+    POINTERS_MIN = 4,
+};
+
+enum libc_kind { LIBC_TCACHE, LIBC_DTV, LIBC_FILE, LIBC_LINK_MAP };
+
+static uint32_t libc_type(struct cf_types *types, enum libc_kind kind) {
+    static const char *const names[] = {"glibc tcache", "glibc dtv", "glibc FILE",
+                                        "glibc link_map"};
+    if (types->libc_types[kind] == 0)
+        types->libc_types[kind] = cf_types_intern(types, names[kind], CF_EVIDENCE_LIBC);
+    return types->libc_types[kind];
+}
+
+static bool contains(const uint64_t *sorted, size_t len, uint64_t value) {
+    size_t low = 0, high = len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (sorted[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < len && sorted[low] == value;
+}
+
+/* FILE: flags with the magic, then pointers in order read_base <= read_ptr <= read_end.
+ * link_map: l_real (sixth word) is itself for all but proxies, l_ld leads into a module. */
+static uint32_t recognise_libc(struct cf_types *types, const struct cf_payload *payload) {
+    unsigned w = types->word;
+    if (contains(types->tcaches.items, types->tcaches.len, payload->user))
+        return libc_type(types, LIBC_TCACHE);
+    if (contains(types->dtvs.items, types->dtvs.len, payload->user))
+        return libc_type(types, LIBC_DTV);
+    if (payload->readable < 20 * w)
+        return 0;
+    uint64_t first = cf_payload_word(types, payload, 0);
+    uint64_t read_ptr = cf_payload_word(types, payload, w);
+    if ((uint32_t)first >> 16 == FILE_MAGIC && (w == 4 || first >> 32 == 0) &&
+        cf_payload_word(types, payload, 3 * w) <= read_ptr &&
+        read_ptr <= cf_payload_word(types, payload, 2 * w))
+        return libc_type(types, LIBC_FILE);
+    if (cf_payload_word(types, payload, 5 * w) == payload->user &&
+        cf_types_span(types, cf_payload_word(types, payload, 2 * w)) != NULL)
+        return libc_type(types, LIBC_LINK_MAP);
+    return 0;
+}
+
+/* A string of the process, of printable bytes and ended by a zero. */
+static bool read_name(const struct cf_types *types, uint64_t addr, char *out, size_t bytes) {
+    uint64_t avail;
+    const unsigned char *at = cf_mem_span(types->input.mem, addr, &avail);
+    for (size_t i = 0; at != NULL && i < avail && i + 1 < bytes; i++) {
+        if (at[i] == '\0') {
+            out[i] = '\0';
+            return i > 0;
+        }
+        if (at[i] <= 0x20 || at[i] >= 0x7f)
+            return false;
+        out[i] = (char)at[i];
+    }
+    return false;
+}
+
+/* The Itanium ABI's RTTI: the word in front of the functions leads to the type_info, whose second
+ * word is the mangled name ("N3foo3BarE"); a '*' in front of it means that it is not global. */
+static bool name_by_rtti(const struct cf_types *types, uint64_t vtable, char *out, size_t bytes) {
+    static const char prefix[] = "typeinfo name for ";
+    char mangled[CF_TYPE_NAME_BYTES] = "_ZTS";
+    char readable[CF_TYPE_NAME_BYTES * 2];
+    uint64_t type_info, name;
+    if (!cf_mem_word(types->input.mem, vtable - types->word, &type_info) ||
+        cf_types_span(types, type_info) == NULL ||
+        !cf_mem_word(types->input.mem, type_info + types->word, &name) ||
+        !read_name(types, name, mangled + 4, sizeof mangled - 4))
+        return false;
+    if (mangled[4] == '*')
+        memmove(mangled + 4, mangled + 5, strlen(mangled + 4));
+    (void)cf_demangle(mangled, readable, sizeof readable);
+    if (strncmp(readable, prefix, sizeof prefix - 1) != 0)
+        return false;
+    (void)snprintf(out, bytes, "%s", readable + sizeof prefix - 1);
+    return true;
+}
+
+static bool leads_to_code(const struct cf_types *types, uint64_t addr) {
+    uint64_t function;
+    const struct cf_module_span *span;
+    if (!cf_mem_word(types->input.mem, addr, &function) || function == 0)
+        return false;
+    span = cf_types_span(types, function);
+    return span != NULL && span->is_code;
+}
+
+static bool symbol_at(const struct cf_types *types, uint64_t addr, char *out, size_t bytes,
+                      uint64_t *offset) {
+    const struct cf_namer *namer = types->input.namer;
+    return namer != NULL && namer->symbol != NULL &&
+           namer->symbol(namer->source, addr, out, bytes, offset);
+}
+
+static void name_by_place(const struct cf_types *types, uint64_t addr, const char *what,
+                          char *out, size_t bytes) {
+    const struct cf_namer *namer = types->input.namer;
+    char module[64];
+    uint64_t offset;
+    if (namer != NULL && namer->module != NULL &&
+        namer->module(namer->source, addr, module, sizeof module, &offset))
+        (void)snprintf(out, bytes, "%s %s+0x%llx", what, module, (unsigned long long)offset);
+    else
+        (void)snprintf(out, bytes, "%s 0x%llx", what, (unsigned long long)addr);
+}
+
+/* `addr` lies in a module's data, and is the first word of a chunk. */
+static uint32_t name_table(struct cf_types *types, uint64_t addr) {
+    static const char vtable_prefix[] = "vtable for ";
+    char name[CF_TYPE_NAME_BYTES * 2];
+    uint64_t offset;
+    bool is_table = leads_to_code(types, addr) || leads_to_code(types, addr + types->word) ||
+                    leads_to_code(types, addr + 3 * types->word);
+    if (symbol_at(types, addr, name, sizeof name, &offset)) {
+        if (strncmp(name, vtable_prefix, sizeof vtable_prefix - 1) == 0)
+            return cf_types_intern(types, name + sizeof vtable_prefix - 1, CF_EVIDENCE_VTABLE);
+        if (offset == 0)
+            return cf_types_intern(types, name, is_table ? CF_EVIDENCE_VTABLE
+                                                         : CF_EVIDENCE_SYMBOL);
+    }
+    if (!is_table)
+        return 0;
+    if (!name_by_rtti(types, addr, name, sizeof name))
+        name_by_place(types, addr, "vtable", name, sizeof name);
+    return cf_types_intern(types, name, CF_EVIDENCE_VTABLE);
+}
+
+/* The answer for a first word is kept, the negative one too. */
+static uint32_t recognise_table(struct cf_types *types, uint64_t first) {
+    const struct cf_module_span *span = cf_types_span(types, first);
+    if (span == NULL || span->is_code || first % types->word != 0)
+        return 0;
+    bool found;
+    struct cf_type_key *slot = cf_types_key(types, first, &found);
+    if (slot == NULL || found)
+        return slot == NULL ? 0 : slot->type;
+    uint32_t type = name_table(types, first);
+    slot = cf_types_key(types, first, &found);
+    if (slot != NULL)
+        slot->type = type;
+    return type;
+}
+
+/* A PyTypeObject: its own type leads to a type whose type is itself (type is a type), and
+ * tp_name (after ob_refcnt, ob_type, ob_size) is a string. */
+static uint32_t name_python_type(struct cf_types *types, uint64_t addr) {
+    const struct cf_mem *mem = types->input.mem;
+    unsigned w = types->word;
+    uint64_t meta, meta_meta, name_addr, offset;
+    char name[CF_TYPE_NAME_BYTES - 8], label[CF_TYPE_NAME_BYTES];
+    for (int up = 0;; up++) {
+        if (!cf_mem_word(mem, addr + w, &meta) || meta % w != 0 ||
+            !cf_mem_word(mem, meta + w, &meta_meta))
+            return 0;
+        if (meta_meta == meta)
+            break;
+        /* A metaclass of the program's: its own type is `type`. */
+        uint64_t top;
+        if (up > 0 || !cf_mem_word(mem, meta_meta + w, &top) || top != meta_meta)
+            return 0;
+        break;
+    }
+    if (cf_mem_word(mem, addr + 3 * w, &name_addr) &&
+        read_name(types, name_addr, name, sizeof name)) {
+        (void)snprintf(label, sizeof label, "python %s", name);
+        return cf_types_intern(types, label, CF_EVIDENCE_SYMBOL);
+    }
+    if (!symbol_at(types, addr, name, sizeof name, &offset) || offset != 0)
+        return 0;
+    (void)snprintf(label, sizeof label, "python %s", name);
+    return cf_types_intern(types, label, CF_EVIDENCE_SYMBOL);
+}
+
+/* A CPython object at `offset`: a reference count that a person would believe, then its type. */
+static uint32_t recognise_python(struct cf_types *types, const struct cf_payload *payload,
+                                 uint64_t offset) {
+    unsigned w = types->word;
+    if (!types->has_python || payload->readable < offset + 3 * w)
+        return 0;
+    uint64_t count = cf_payload_word(types, payload, offset) & 0xffffffff;
+    uint64_t type_addr = cf_payload_word(types, payload, offset + w);
+    if (count == 0 || type_addr < 4096 || type_addr % w != 0)
+        return 0;
+    bool in_module = cf_types_span(types, type_addr) != NULL;
+    if (!in_module && !cf_resolver_in_span(types->input.resolver,
+                                           cf_resolver_lowered(types->input.resolver, type_addr)))
+        return 0;
+    bool found;
+    struct cf_type_key *slot = cf_types_key(types, type_addr | 1, &found);
+    if (slot == NULL || found)
+        return slot == NULL ? 0 : slot->type;
+    uint32_t type = name_python_type(types, type_addr);
+    slot = cf_types_key(types, type_addr | 1, &found);
+    if (slot != NULL)
+        slot->type = type;
+    return type;
+}
+
+/* Printable from the start up to a zero, or to the end of what is looked at. */
+static bool is_text(const struct cf_payload *payload) {
+    uint64_t most = payload->readable < TEXT_LOOKED_AT ? payload->readable : TEXT_LOOKED_AT;
+    uint64_t length = 0;
+    while (length < most) {
+        unsigned char byte = payload->at[length];
+        if (byte == '\0')
+            break;
+        if ((byte < 0x20 && byte != '\n' && byte != '\t' && byte != '\r') || byte == 0x7f)
+            return false;
+        length++;
+    }
+    return length >= TEXT_MIN;
+}
+
+static bool is_pointer_array(const struct cf_types *types, const struct cf_payload *payload) {
+    const struct cf_resolver *resolver = types->input.resolver;
+    uint64_t words = payload->readable / types->word, pointers = 0, others = 0;
+    if (words > POINTERS_LOOKED_AT)
+        words = POINTERS_LOOKED_AT;
+    for (uint64_t i = 0; i < words; i++) {
+        uint64_t value = cf_payload_word(types, payload, i * types->word);
+        if (value == 0)
+            continue;
+        uint64_t lowered = cf_resolver_lowered(resolver, value);
+        if (cf_resolver_in_span(resolver, lowered) &&
+            cf_resolver_extent(resolver, lowered) != NULL)
+            pointers++;
+        else
+            others++;
+    }
+    return pointers >= POINTERS_MIN && others * 8 <= pointers;
+}
+
+uint32_t cf_types_recognise(struct cf_types *types, const struct cf_payload *payload) {
+    uint32_t type = recognise_libc(types, payload);
+    if (type != 0 || payload->readable < 2 * types->word)
+        return type;
+    type = recognise_table(types, cf_payload_word(types, payload, 0));
+    if (type == 0)
+        type = recognise_python(types, payload, 0);
+    if (type == 0) /* behind a PyGC_Head of two words */
+        type = recognise_python(types, payload, 2 * types->word);
+    if (type != 0)
+        return type;
+    if (is_text(payload)) {
+        if (types->text_type == 0)
+            types->text_type = cf_types_intern(types, "(text)", CF_EVIDENCE_TEXT);
+        return types->text_type;
+    }
+    if (is_pointer_array(types, payload)) {
+        if (types->pointers_type == 0)
+            types->pointers_type = cf_types_intern(types, "(array of pointers)",
+                                                   CF_EVIDENCE_POINTERS);
+        return types->pointers_type;
+    }
+    return 0;
+}

@@ -1,0 +1,94 @@
+/*
+ * What a live chunk is, by its content: who made it shows in its first words. In this order:
+ *
+ *   libc     glibc's own: tcache structs, FILEs, link_maps, the threads' dtvs
+ *   owner    a buffer that somebody holds in a known way: std::string, std::vector, a FILE's
+ *   vtable   the first word leads to a table of functions in a module's data (C++, Rust), named by
+ *            its symbol or its RTTI, else by its place; chunks of one vtable are one type anyway
+ *   symbol   a pointer to named data of a module (a table of operations in C), or a CPython object
+ *            by its type's name
+ *   text     mostly printable; its words are never kept
+ *   pointers an array of pointers into the heap
+ *   size     none of these: no name, the size is all that is known (type 0)
+ *
+ * All of it is a guess from bytes, and says by which evidence. Types are interned: a number each,
+ * in the order of first sight, CF_TYPES_MAX at most (those beyond count as type 0).
+ */
+#ifndef CF_ANALYSIS_TYPES_H
+#define CF_ANALYSIS_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/reach.h"
+#include "analysis/resolve.h"
+#include "corefrag.h"
+#include "mem/mem.h"
+#include "ptmalloc/heap.h"
+
+enum { CF_TYPES_MAX = 65535, CF_TYPE_NAME_BYTES = 128 };
+
+enum cf_type_evidence {
+    CF_EVIDENCE_SIZE,
+    CF_EVIDENCE_LIBC,
+    CF_EVIDENCE_OWNER,
+    CF_EVIDENCE_VTABLE,
+    CF_EVIDENCE_SYMBOL,
+    CF_EVIDENCE_TEXT,
+    CF_EVIDENCE_POINTERS,
+};
+
+/* "size", "libc", ...; static. */
+const char *cf_type_evidence_name(enum cf_type_evidence evidence);
+
+struct cf_type {
+    char name[CF_TYPE_NAME_BYTES]; /* hostile bytes are masked; "" for type 0 */
+    enum cf_type_evidence evidence;
+    uint64_t chunks; /* live ones, mmapped too; sums after cf_types_count() */
+    uint64_t bytes;
+    uint64_t unreachable_chunks;
+    uint64_t unreachable_bytes;
+};
+
+/*
+ * Names for addresses in modules: fills `out` with the readable name of what stands there and
+ * `*offset` with how far behind its start; false where nothing is known. `module` fills in the
+ * module's short name and the offset in it.
+ */
+struct cf_namer {
+    void *source;
+    bool (*symbol)(void *source, uint64_t addr, char *out, size_t bytes, uint64_t *offset);
+    bool (*module)(void *source, uint64_t addr, char *out, size_t bytes, uint64_t *offset);
+};
+
+struct cf_types;
+
+struct cf_types_input {
+    const struct cf_mem *mem;
+    const struct cf_ptmalloc *pt; /* NULL: no tcaches are known */
+    const struct cf_resolver *resolver;
+    const struct cf_mark *mark; /* NULL: not examined; then nothing is unreachable */
+    const struct cf_namer *namer; /* NULL: no names */
+};
+
+/* Finds the owned buffers in one pass over the live chunks. Borrows all of `input`. CF_ENOMEM. */
+int cf_types_new(const struct cf_context *ctx, const struct cf_types_input *input,
+                 struct cf_types **out, struct cf_err *err);
+void cf_types_free(struct cf_types *types);
+
+/* The type of a live chunk by its number; 0 where only the size is known. Reads the core. */
+uint32_t cf_types_of(struct cf_types *types, const struct cf_extent *extent, size_t number);
+/* The same by the header's address. */
+uint32_t cf_types_at(struct cf_types *types, uint64_t addr);
+
+/* Counts all live chunks into the types' sums, pages dropped behind. */
+int cf_types_count(const struct cf_context *ctx, struct cf_types *types, struct cf_err *err);
+
+/* Types known so far, type 0 included; rows are borrowed until the next new type. */
+size_t cf_types_nr(const struct cf_types *types);
+const struct cf_type *cf_types_get(const struct cf_types *types, uint32_t type);
+/* Its name; NULL for type 0 and where `types` is NULL. */
+const char *cf_types_name(const struct cf_types *types, uint32_t type);
+
+#endif

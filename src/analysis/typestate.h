@@ -1,0 +1,81 @@
+/*
+ * struct cf_types for the files that make it: types.c (the object), recognise.c (one chunk's
+ * words), owned.c (buffers that somebody holds). Nobody else includes this.
+ */
+#ifndef CF_ANALYSIS_TYPESTATE_H
+#define CF_ANALYSIS_TYPESTATE_H
+
+#include "analysis/types.h"
+#include "base/array.h"
+
+/* How a buffer is held; two bits at its number and the next one. */
+enum cf_owned { CF_OWNED_NOT, CF_OWNED_STRING, CF_OWNED_VECTOR, CF_OWNED_STDIO };
+
+/* A mapping of a module. */
+struct cf_module_span {
+    uint64_t start;
+    uint64_t end;
+    bool is_code;
+};
+
+/* What is already known of a word that led into a module, or of a libc struct's address. */
+struct cf_type_key {
+    uint64_t key; /* 0: empty */
+    uint32_t type;
+};
+
+struct cf_types {
+    struct cf_types_input input;
+    unsigned word;
+    CF_ARRAY(struct cf_type) rows;
+    struct cf_type_key *keys; /* open addressing, at most half full */
+    size_t key_mask;
+    size_t nr_keys;
+    CF_ARRAY(struct cf_module_span) spans; /* sorted */
+    bool has_python;          /* a file named so is mapped: else no chunk is CPython's */
+    uint64_t *owned;          /* a bit for each chunk number */
+    uint32_t owned_types[4];  /* by enum cf_owned; 0 until met */
+    uint32_t libc_types[4];
+    uint32_t text_type;
+    uint32_t pointers_type;
+    CF_ARRAY(uint64_t) tcaches; /* user addresses of tcache structs and of dtvs, sorted */
+    CF_ARRAY(uint64_t) dtvs;
+};
+
+/* A chunk's readable payload. */
+struct cf_payload {
+    uint64_t user;
+    uint64_t bytes;
+    const unsigned char *at;  /* `readable` bytes, from `user` */
+    uint64_t readable;
+};
+
+/* types.c: the type with this name; memory out or too many: 0. */
+uint32_t cf_types_intern(struct cf_types *types, const char *name,
+                         enum cf_type_evidence evidence);
+/* The slot of `key` (not 0); `*found` says whether it is taken. NULL when memory is out, or too
+ * many are known. */
+struct cf_type_key *cf_types_key(struct cf_types *types, uint64_t key, bool *found);
+/* The module's mapping that holds `addr`, or NULL. */
+const struct cf_module_span *cf_types_span(const struct cf_types *types, uint64_t addr);
+
+/* recognise.c */
+uint32_t cf_types_recognise(struct cf_types *types, const struct cf_payload *payload);
+
+/* owned.c */
+int cf_types_find_owned(const struct cf_context *ctx, struct cf_types *types, struct cf_err *err);
+enum cf_owned cf_types_owned(const struct cf_types *types, size_t number);
+
+static inline uint64_t cf_payload_word(const struct cf_types *types,
+                                       const struct cf_payload *payload, uint64_t offset) {
+    if (types->word == 8) {
+        uint64_t value;
+        __builtin_memcpy(&value, payload->at + offset, 8);
+        return value;
+    }
+    uint32_t value;
+    __builtin_memcpy(&value, payload->at + offset, 4);
+    return value;
+}
+
+#endif
