@@ -18,7 +18,7 @@
 
 #include <sqlite3.h>
 
- *   truth_map(start, end, flags, rss_bytes, anonymous_bytes, name)    one row a mapping, of smaps
+/* Loads `folder`/truth, .xml and .smaps. False, with a message on stderr, if not whole. */
 int truth_tables_load(sqlite3 *db, const char *folder);
 
 #endif
