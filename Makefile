@@ -52,7 +52,7 @@ REPLAY_BIN := $(FUZZ:tests/fuzz/fuzz_%.c=$(B)/tests/fuzz/replay_%)
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SUFFIXES:
-.PHONY: all deps demo test check test-unit test-e2e test-fuzz gen lint bench fuzz valgrind asan \
+.PHONY: all deps demo test check test-unit golden test-e2e test-fuzz gen lint bench fuzz valgrind asan \
 	install uninstall test-install format clean help FORCE
 
 all: $(if $(wildcard src/lib/analyze.c),build/corefrag) build/libcorefrag.a ## the program and the library (default)
@@ -111,6 +111,11 @@ check: all $(TEST_BIN) $(REPLAY_BIN) $(SEEDS) $(E2E_BIN) $(GEN_BIN)
 
 test-unit: $(TEST_BIN) ## unit tests only
 	@sh tests/run.sh $(B)/log $(TEST_BIN)
+
+golden: $(TEST_BIN) ## writes what the reports say now into tests/unit/golden; review its diff
+	@for t in $(filter %/test_report_sections %/test_report_formats,$(TEST_BIN)); do \
+		UPDATE_GOLDEN=1 $$t > /dev/null 2>&1 || { UPDATE_GOLDEN=1 $$t; exit 1; }; done
+	@git diff --stat tests/unit/golden
 
 test-e2e: all $(E2E_BIN) $(GEN_BIN) $(SEEDS) ## end to end only
 	@COREFRAG=$(B)/corefrag GEN=build/gen sh tests/run.sh $(B)/log $(E2E_BIN)

@@ -4,19 +4,19 @@ CREATE VIEW v_fact AS
 WITH malloc_kind (kind) AS (
     VALUES ('malloc main heap'), ('malloc arena heaps'), ('malloc mmapped chunks')
 ), waste_all AS (
-    SELECT sum(iif(class = 'live', bytes, 0)) AS live,
-           sum(iif(class = 'overhead', bytes, 0)) AS overhead,
-           sum(iif(class = 'releasable', bytes, 0)) AS releasable,
-           sum(iif(class = 'pinned', bytes, 0)) AS pinned,
-           sum(iif(class = 'top', bytes, 0)) AS top,
-           sum(iif(class = 'cached', bytes, 0)) AS cached,
-           sum(iif(class = 'edge', bytes, 0)) AS edge
+    SELECT sum(bytes) FILTER (WHERE class = 'live') AS live,
+           sum(bytes) FILTER (WHERE class = 'overhead') AS overhead,
+           sum(bytes) FILTER (WHERE class = 'releasable') AS releasable,
+           sum(bytes) FILTER (WHERE class = 'pinned') AS pinned,
+           sum(bytes) FILTER (WHERE class = 'top') AS top,
+           sum(bytes) FILTER (WHERE class = 'cached') AS cached,
+           sum(bytes) FILTER (WHERE class = 'edge') AS edge
     FROM v_waste WHERE arena_id IS NULL
 ), spare AS (
-    SELECT sum(iif(class = 'overhead', bytes, 0)) AS overhead,
-           sum(iif(class = 'top', bytes, 0)) AS top,
-           sum(iif(class = 'cached', bytes, 0)) AS cached,
-           sum(iif(class = 'edge', bytes, 0)) AS edge
+    SELECT sum(bytes) FILTER (WHERE class = 'overhead') AS overhead,
+           sum(bytes) FILTER (WHERE class = 'top') AS top,
+           sum(bytes) FILTER (WHERE class = 'cached') AS cached,
+           sum(bytes) FILTER (WHERE class = 'edge') AS edge
     FROM v_waste WHERE arena_id > 0
 ), arena_sum AS (
     SELECT count(*) AS arenas, sum(system_bytes > 0) AS used, sum(heaps) AS heaps,
@@ -31,7 +31,8 @@ WITH malloc_kind (kind) AS (
     FROM v_size_class WHERE state = 'mmapped'
 ), lost AS (
     SELECT coalesce(sum(bytes), 0) AS bytes, coalesce(sum(chunks), 0) AS chunks,
-           coalesce(sum(root_chunks), 0) AS roots
+           coalesce(sum(root_chunks), 0) AS roots,
+           (SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'reachability') AS is_known
     FROM v_leak
 ), big AS (
     SELECT size_bytes, sum(chunks) AS chunks, sum(bytes) AS bytes
@@ -45,10 +46,10 @@ WITH malloc_kind (kind) AS (
     FROM v_budget WHERE kind IN ('managed heap', 'other allocator')
     GROUP BY kind, label ORDER BY resident DESC LIMIT 1
 ), outsider AS (
-    SELECT kind, iif(kind IN ('managed heap', 'other allocator'), label, kind) AS name,
-           sum(resident_bytes) AS resident
-    FROM v_budget WHERE is_anonymous AND kind NOT IN (SELECT kind FROM malloc_kind)
-    GROUP BY kind, name ORDER BY resident DESC LIMIT 1
+    SELECT kind, iif(part = 'other anonymous', 'anonymous mappings of unknown use', part) AS name,
+           resident_bytes AS resident
+    FROM v_memory WHERE is_anonymous AND part NOT LIKE 'malloc %'
+    ORDER BY resident DESC LIMIT 1
 ), fact AS (
     SELECT
     CAST((SELECT value FROM meta WHERE key = 'outcome') AS INTEGER) AS outcome,
@@ -89,10 +90,11 @@ WITH malloc_kind (kind) AS (
     (SELECT releasable FROM waste_all) AS releasable_bytes,
     (SELECT pinned FROM waste_all) AS pinned_bytes,
     (SELECT top + cached FROM waste_all) AS top_cached_bytes,
+    (SELECT edge FROM waste_all) AS edge_bytes,
     (SELECT overhead + top + cached + edge FROM spare) AS arena_fixed_bytes,
-    (SELECT bytes FROM lost) AS leak_bytes,
-    (SELECT chunks FROM lost) AS leak_chunks,
-    (SELECT roots FROM lost) AS leak_roots,
+    (SELECT bytes FROM lost WHERE is_known) AS leak_bytes,
+    (SELECT chunks FROM lost WHERE is_known) AS leak_chunks,
+    (SELECT roots FROM lost WHERE is_known) AS leak_roots,
     (SELECT sum(missing_places) FROM v_root) AS missing_roots,
     (SELECT size_bytes FROM big) AS big_size,
     (SELECT chunks FROM big) AS big_chunks,
@@ -100,17 +102,19 @@ WITH malloc_kind (kind) AS (
     (SELECT size_bytes FROM pinner) AS pinner_size,
     (SELECT chunks FROM pinner) AS pinner_chunks,
     (SELECT pinned FROM pinner) AS pinner_bytes,
+    (SELECT sum(chunks) FROM v_page_pin) AS pinning_chunks,
     (SELECT kind FROM foreign_heap) AS foreign_kind,
     (SELECT label FROM foreign_heap) AS foreign_label,
     (SELECT resident FROM foreign_heap) AS foreign_bytes,
     (SELECT kind FROM outsider) AS outsider_kind,
     (SELECT name FROM outsider) AS outsider_name,
     (SELECT resident FROM outsider) AS outsider_bytes,
-    (SELECT sum(unlocked_bytes) FROM v_top_pin WHERE rank = 1) AS unlock_1_bytes,
-    (SELECT sum(unlocked) FROM (SELECT max(unlocked_bytes) AS unlocked FROM v_top_pin
-                                WHERE rank <= 10 GROUP BY arena_id)) AS unlock_10_bytes,
-    (SELECT sum(unlocked) FROM (SELECT max(unlocked_bytes) AS unlocked FROM v_top_pin
-                                WHERE rank <= 100 GROUP BY arena_id)) AS unlock_100_bytes,
+    (SELECT sum(coalesce(unlocked_resident_bytes, unlocked_bytes)) FROM v_top_pin WHERE rank = 1)
+        AS unlock_1_bytes,
+    (SELECT sum(unlocked) FROM (SELECT max(coalesce(unlocked_resident_bytes, unlocked_bytes))
+                                AS unlocked FROM v_top_pin WHERE rank <= 10 GROUP BY arena_id)) AS unlock_10_bytes,
+    (SELECT sum(unlocked) FROM (SELECT max(coalesce(unlocked_resident_bytes, unlocked_bytes))
+                                AS unlocked FROM v_top_pin WHERE rank <= 100 GROUP BY arena_id)) AS unlock_100_bytes,
     (SELECT count(*) FROM v_top_pin WHERE rank = 1) AS pinned_tops,
     (SELECT count(*) FROM v_anomaly WHERE is_corruption) AS corruptions,
     (SELECT count(*) FROM v_anomaly) AS anomalies
@@ -121,7 +125,14 @@ SELECT *,
        resident_bytes - heap_resident_bytes AS outside_bytes,
        100.0 * leak_bytes / nullif(live_bytes, 0) AS leak_percent,
        100.0 * big_bytes / nullif(live_bytes, 0) AS big_percent,
-       live_bytes - leak_bytes AS reached_bytes,
+       live_bytes - coalesce(leak_bytes, 0) AS reached_bytes,
+       iif(leak_bytes * 20 < max(coalesce(heap_resident_bytes, mapped_bytes, 0), 1310720),
+           leak_bytes, NULL) AS small_leak_bytes,
+       iif(pinner_bytes * 2 >= pinned_bytes, pinner_size, NULL) AS main_pinner_size,
+       max(used_arenas - 2, 0) AS spare_arenas,
+       max(coalesce(main_top_bytes, 0) - 131072, 0) +
+           coalesce((SELECT sum(resident_bytes) FROM v_hole_histogram
+                     WHERE from_bytes >= 131072), 0) AS kept_large_bytes,
        heap_resident_bytes - live_resident_bytes AS compact_bytes
 FROM fact;
 
@@ -162,8 +173,9 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'releasable_bytes', 'bytes', 'What malloc_trim(0) would give back.'),
 ('v_fact', 'pinned_bytes', 'bytes', 'Dead bytes on pages that live chunks keep.'),
 ('v_fact', 'top_cached_bytes', 'bytes', 'Resident bytes of tops, tcaches and fastbins.'),
+('v_fact', 'edge_bytes', 'bytes', 'Resident free bytes in pieces that fill no whole page.'),
 ('v_fact', 'arena_fixed_bytes', 'bytes', 'What the arenas beside main cost just by being there: their overhead, tops, caches, edges.'),
-('v_fact', 'leak_bytes', 'bytes', 'Live chunks that nothing reaches.'),
+('v_fact', 'leak_bytes', 'bytes', 'Live chunks that nothing reaches; NULL: not examined.'),
 ('v_fact', 'leak_chunks', 'chunks', 'How many.'),
 ('v_fact', 'leak_roots', 'chunks', 'Those that no other leaked chunk points to.'),
 ('v_fact', 'missing_roots', 'count', 'Ranges or threads that should have been searched for pointers and are not in the core.'),
@@ -173,13 +185,14 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'pinner_size', 'bytes', 'Size of live chunks that pins the most bytes.'),
 ('v_fact', 'pinner_chunks', 'chunks', 'Live chunks of that size that pin something.'),
 ('v_fact', 'pinner_bytes', 'bytes', 'What they pin.'),
+('v_fact', 'pinning_chunks', 'chunks', 'Live chunks of any size that pin something.'),
 ('v_fact', 'foreign_kind', 'text', 'Largest heap that is not glibc''s: managed heap or other allocator.'),
 ('v_fact', 'foreign_label', 'text', 'Whose it is.'),
 ('v_fact', 'foreign_bytes', 'bytes', 'Its resident bytes.'),
 ('v_fact', 'outsider_kind', 'text', 'Kind of anonymous memory outside malloc that holds the most.'),
-('v_fact', 'outsider_name', 'text', 'The same, a runtime''s or an allocator''s memory by its name.'),
+('v_fact', 'outsider_name', 'text', 'Part of v_memory outside malloc that holds the most anonymous memory.'),
 ('v_fact', 'outsider_bytes', 'bytes', 'Its resident bytes.'),
-('v_fact', 'unlock_1_bytes', 'bytes', 'What would join the tops if the topmost live chunk of each arena were freed.'),
+('v_fact', 'unlock_1_bytes', 'bytes', 'What would join the tops if the topmost live chunk of each arena were freed; of it, what is in memory, where that is known.'),
 ('v_fact', 'unlock_10_bytes', 'bytes', 'The same for the topmost ten of each arena.'),
 ('v_fact', 'unlock_100_bytes', 'bytes', 'The same for the topmost hundred.'),
 ('v_fact', 'pinned_tops', 'count', 'Arenas with a live chunk below their top.'),
@@ -191,6 +204,10 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'leak_percent', 'percent', 'leak_bytes of live_bytes.'),
 ('v_fact', 'big_percent', 'percent', 'big_bytes of live_bytes.'),
 ('v_fact', 'reached_bytes', 'bytes', 'live_bytes that something may still reach.'),
+('v_fact', 'small_leak_bytes', 'bytes', 'leak_bytes where they are less than a twentieth of the heap: too little to explain it.'),
+('v_fact', 'main_pinner_size', 'bytes', 'pinner_size where that size pins at least half of pinned_bytes.'),
+('v_fact', 'spare_arenas', 'count', 'Arenas that MALLOC_ARENA_MAX=2 would do without.'),
+('v_fact', 'kept_large_bytes', 'bytes', 'Main''s top beyond 128 KiB, and the resident bytes of holes of at least that: what fixed thresholds could save.'),
 ('v_fact', 'compact_bytes', 'bytes', 'Resident bytes that would not be needed if all live chunks stood side by side: no allocator saves more.');
 
 CREATE TABLE verdict (
@@ -235,7 +252,7 @@ FROM finding;
 INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_finding', '', '', 'One row for each thing worth saying: the verdict first, then what would help and by how much, then what limits the evidence.'),
 ('v_finding', 'finding_id', 'id', 'In the order of the rules.'),
-('v_finding', 'severity', 'text', 'critical, warning, info; what-if for a change that was only calculated.'),
+('v_finding', 'severity', 'text', 'critical, warning, info; what-if for a change that was only calculated; limit for what the evidence cannot show.'),
 ('v_finding', 'code', 'text', 'Which rule spoke.'),
 ('v_finding', 'title', 'text', 'The finding in a sentence.'),
 ('v_finding', 'detail', 'text', 'What it rests on, and what it cannot show.'),

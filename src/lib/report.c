@@ -7,19 +7,6 @@
 #include "report/report.h"
 #include "store/db.h"
 
-static int emit(const struct cf_doc *doc, const struct cf_report_options *options, FILE *sink,
-                struct cf_err *err) {
-    switch (options->format) {
-    case CF_FORMAT_TEXT:
-        return cf_emit_text(doc, options, sink, err);
-    case CF_FORMAT_MARKDOWN:
-    case CF_FORMAT_HTML:
-    case CF_FORMAT_JSON:
-        break;
-    }
-    return cf_err_set(err, CF_EUSAGE, "this version of corefrag writes its report as text only");
-}
-
 static int check_sink(FILE *sink, struct cf_err *err) {
     if (fflush(sink) == 0 && !ferror(sink))
         return CF_OK;
@@ -38,7 +25,7 @@ int cf_report(const struct cf_context *ctx, const char *db_path,
     struct cf_doc *doc = NULL;
     status = cf_report_build(db, db_path, wanted, &doc, err);
     if (status == CF_OK)
-        status = emit(doc, wanted, sink, err);
+        status = cf_emit(doc, wanted, sink, err);
     cf_doc_free(doc);
     return status == CF_OK ? check_sink(sink, err) : status;
 }

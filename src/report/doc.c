@@ -9,8 +9,17 @@
 #include "base/err.h"
 
 static const struct cf_column fact_columns[] = {
-    {"name", "name", CF_UNIT_TEXT, false},
-    {"value", "value", CF_UNIT_TEXT, false},
+    {"name", "name", CF_UNIT_TEXT, 0},
+    {"value", "value", CF_UNIT_TEXT, 0},
+};
+
+const struct cf_column cf_segment_columns[CF_SEGMENT_NR_COLUMNS] = {
+    [CF_SEGMENT_CLASS] = {"", "class", CF_UNIT_TEXT, CF_IS_DETAIL},
+    [CF_SEGMENT_LABEL] = {"", "label", CF_UNIT_TEXT, 0},
+    [CF_SEGMENT_BYTES] = {"bytes", "bytes", CF_UNIT_BYTES, 0},
+    [CF_SEGMENT_BAR] = {"", "fraction", CF_UNIT_BAR, 0},
+    [CF_SEGMENT_PERCENT] = {"share", "percent", CF_UNIT_PERCENT, 0},
+    [CF_SEGMENT_NOTE] = {"", "note", CF_UNIT_TEXT, 0},
 };
 
 /* A formatted copy; NULL when memory is out. */
@@ -92,6 +101,18 @@ struct cf_section *cf_doc_section(struct cf_doc *doc, const char *id, const char
     return *slot = cf_take(&section);
 }
 
+void cf_doc_prune(struct cf_doc *doc) {
+    size_t kept = 0;
+    for (size_t i = 0; i < doc->sections.len; i++) {
+        struct cf_section *section = doc->sections.items[i];
+        if (section->blocks.len > 0)
+            doc->sections.items[kept++] = section;
+        else
+            section_free(section);
+    }
+    doc->sections.len = kept;
+}
+
 static struct cf_block *push_block(struct cf_section *section, enum cf_block_kind kind) {
     if (section == NULL)
         return NULL;
@@ -147,6 +168,15 @@ struct cf_table *cf_section_table(struct cf_section *section, const char *title,
     block->table->columns = columns;
     block->table->nr_columns = nr_columns;
     return block->table;
+}
+
+struct cf_table *cf_section_chart(struct cf_section *section, enum cf_chart chart,
+                                  const char *title, const char *sql) {
+    struct cf_table *table =
+        cf_section_table(section, title, sql, cf_segment_columns, CF_SEGMENT_NR_COLUMNS);
+    if (table != NULL)
+        table->chart = chart;
+    return table;
 }
 
 struct cf_table *cf_section_facts(struct cf_section *section) {
@@ -214,6 +244,25 @@ void cf_table_text(struct cf_table *table, const char *text) {
     push_owned_text(table, strdup(text));
 }
 
+void cf_table_segment(struct cf_table *table, const char *class, const char *label,
+                      const int64_t *bytes, double share, enum cf_mark mark, const char *note) {
+    cf_table_text(table, class);
+    cf_table_text(table, label);
+    if (bytes != NULL) {
+        cf_table_integer(table, *bytes, mark);
+        if (*class != '\0')
+            cf_table_real(table, share, CF_MARK_EXACT);
+        else
+            cf_table_empty(table);
+        cf_table_real(table, 100 * share, CF_MARK_EXACT);
+    } else {
+        cf_table_unknown(table);
+        cf_table_empty(table);
+        cf_table_empty(table);
+    }
+    cf_table_text(table, note);
+}
+
 void cf_table_fact(struct cf_table *table, const char *name, const char *format, ...) {
     cf_table_text(table, name);
     va_list args;
@@ -228,4 +277,27 @@ size_t cf_table_nr_rows(const struct cf_table *table) {
 
 const struct cf_cell *cf_table_cell(const struct cf_table *table, size_t row, size_t column) {
     return &table->cells.items[row * table->nr_columns + column];
+}
+
+/* Texts that are nowhere told take no room on a page. */
+static bool is_blank(const struct cf_table *table, size_t column) {
+    if (table->columns[column].unit != CF_UNIT_TEXT || table->is_facts)
+        return false;
+    for (size_t row = 0; row < cf_table_nr_rows(table); row++) {
+        const struct cf_cell *cell = cf_table_cell(table, row, column);
+        bool is_told = cell->kind == CF_CELL_TEXT
+                           ? *cell->text != '\0'
+                           : cell->kind != CF_CELL_EMPTY && cell->kind != CF_CELL_UNKNOWN;
+        if (is_told)
+            return false;
+    }
+    return true;
+}
+
+size_t cf_table_shown(const struct cf_table *table, size_t *out) {
+    size_t nr = 0;
+    for (size_t column = 0; column < table->nr_columns; column++)
+        if ((table->columns[column].flags & CF_IS_DETAIL) == 0 && !is_blank(table, column))
+            out[nr++] = column;
+    return nr;
 }

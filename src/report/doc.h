@@ -36,11 +36,18 @@ enum cf_mark {
     CF_MARK_BOUND,    /* it cannot be more */
 };
 
+/* What else is to be known of a column. */
+enum {
+    CF_IS_RESIDENCY = 1, /* "at least" where the core's residency is not exact */
+    CF_IS_DETAIL = 2,    /* for machines and wide pages: a page of text leaves it out */
+    CF_IS_OPTIONAL = 4,  /* a NULL does not apply here; elsewhere it is a thing not known */
+};
+
 struct cf_column {
     const char *name; /* for people: "largest hole" */
     const char *key;  /* for machines: "largest_hole_bytes" */
     enum cf_unit unit;
-    bool is_residency; /* "at least" where the core's residency is not exact */
+    unsigned flags;
 };
 
 enum cf_cell_kind {
@@ -59,12 +66,36 @@ struct cf_cell {
     char *text;
 };
 
+/*
+ * A table whose rows are the segments of a drawing. Its columns are cf_segment_columns: whoever
+ * cannot draw prints it like any other table. The last row, whose class is empty, is their sum.
+ */
+enum cf_chart {
+    CF_CHART_NONE,
+    CF_CHART_WATERFALL, /* parts of a whole, each with its meaning */
+    CF_CHART_STACK,     /* parts of a whole, side by side in one bar */
+    CF_CHART_BARS,      /* amounts to be compared, which are no parts of each other */
+};
+
+/* The columns of a segment, by their place. */
+enum {
+    CF_SEGMENT_CLASS, /* for colours: "live", "releasable" ... */
+    CF_SEGMENT_LABEL,
+    CF_SEGMENT_BYTES,
+    CF_SEGMENT_BAR, /* its share, 0 to 1 */
+    CF_SEGMENT_PERCENT,
+    CF_SEGMENT_NOTE,
+    CF_SEGMENT_NR_COLUMNS,
+};
+extern const struct cf_column cf_segment_columns[CF_SEGMENT_NR_COLUMNS];
+
 struct cf_table {
     struct cf_doc *doc;
     char *title; /* or NULL */
     char *sql;   /* the query that made it, or NULL */
     const struct cf_column *columns;
     size_t nr_columns;
+    enum cf_chart chart;
     bool is_facts;                  /* two columns, a name and what it is: shown without a header */
     uint64_t nr_more;               /* rows that the query had beyond those shown */
     CF_ARRAY(struct cf_cell) cells; /* row by row */
@@ -83,7 +114,7 @@ struct cf_block {
 
 struct cf_section {
     struct cf_doc *doc;
-    const char *id; /* anchor and JSON key: "arenas" */
+    const char *id; /* anchor and JSON key: "arenas"; no two sections have the same */
     char *title;    /* or NULL: the section opens without a heading */
     CF_ARRAY(struct cf_block) blocks;
 };
@@ -106,6 +137,9 @@ void cf_doc_title(struct cf_doc *doc, const char *format, ...)
 /* Borrowed until the document ends. `title` may be NULL. */
 struct cf_section *cf_doc_section(struct cf_doc *doc, const char *id, const char *title);
 
+/* Takes out the sections in which nothing stands. */
+void cf_doc_prune(struct cf_doc *doc);
+
 void cf_section_text(struct cf_section *section, enum cf_tone tone, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* One line that a person copies: SQL or a command. */
@@ -117,6 +151,9 @@ struct cf_table *cf_section_table(struct cf_section *section, const char *title,
                                   const struct cf_column *columns, size_t nr_columns);
 /* The query behind a table, where it was not known when the table was made. */
 void cf_table_sql(struct cf_table *table, const char *sql);
+/* A drawing; `title` and `sql` as above. */
+struct cf_table *cf_section_chart(struct cf_section *section, enum cf_chart chart,
+                                  const char *title, const char *sql);
 /* A table of names and texts without a header. */
 struct cf_table *cf_section_facts(struct cf_section *section);
 
@@ -126,11 +163,19 @@ void cf_table_unknown(struct cf_table *table);
 void cf_table_integer(struct cf_table *table, int64_t value, enum cf_mark mark);
 void cf_table_real(struct cf_table *table, double value, enum cf_mark mark);
 void cf_table_text(struct cf_table *table, const char *text);
+/* A whole row of a chart: `share` is 0 to 1. `bytes` NULL: not known. */
+void cf_table_segment(struct cf_table *table, const char *class, const char *label,
+                      const int64_t *bytes, double share, enum cf_mark mark, const char *note);
 /* A whole row of a table of facts. */
 void cf_table_fact(struct cf_table *table, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 size_t cf_table_nr_rows(const struct cf_table *table);
+/*
+ * The columns that a page of text shows, into `out`, which has room for nr_columns; returns how
+ * many. Details are left out, and texts of which not one is there.
+ */
+size_t cf_table_shown(const struct cf_table *table, size_t *out);
 /* `row` and `column` must exist. */
 const struct cf_cell *cf_table_cell(const struct cf_table *table, size_t row, size_t column);
 

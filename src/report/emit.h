@@ -12,6 +12,10 @@
 #include "corefrag.h"
 #include "report/doc.h"
 
+/* In options->format. CF_EUSAGE: there is no emitter for it. */
+int cf_emit(const struct cf_doc *doc, const struct cf_report_options *options, FILE *sink,
+            struct cf_err *err);
+
 /* Plain text in options->width columns (0: 100); `full` shows exact bytes. */
 int cf_emit_text(const struct cf_doc *doc, const struct cf_report_options *options, FILE *sink,
                  struct cf_err *err);

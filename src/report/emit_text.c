@@ -73,7 +73,8 @@ static char *draw_bar(double fraction) {
     return bar;
 }
 
-/* The mark that all known figures of a column share: it stands once, in the header. */
+/* The mark that all known figures of a column share: it stands once, in the header, or in the
+ * heading of a chart. */
 static enum cf_mark column_mark(const struct cf_table *table, size_t column) {
     enum cf_mark mark = CF_MARK_EXACT;
     bool is_first = true;
@@ -103,10 +104,13 @@ static char *cell_text(const struct printer *printer, const struct cf_table *tab
     return cf_escape_text(cf_format_cell(buffer, description, cell, printer->exact));
 }
 
-/* A table as it will stand: the header's texts and the cells, and how wide each column may be. */
+/* A table as it will stand: the columns of it that are shown, the header's texts and the cells, and
+ * how wide each column may be. */
 struct grid {
     size_t nr_rows;
     size_t nr_columns;
+    bool headed; /* columns have names, in a line of their own */
+    size_t *shown;
     char **headers;
     char **cells;
     size_t *widths;
@@ -121,41 +125,47 @@ static void free_texts(char **texts, size_t len) {
 static void cleanup_grid(struct grid *grid) {
     free_texts(grid->headers, grid->nr_columns);
     free_texts(grid->cells, grid->nr_rows * grid->nr_columns);
+    free(grid->shown);
     free(grid->widths);
 }
 
 static bool fill_column(const struct printer *printer, const struct cf_table *table,
-                        struct grid *grid, size_t column) {
+                        struct grid *grid, size_t at) {
+    size_t column = grid->shown[at];
     enum cf_mark mark = column_mark(table, column);
-    if (asprintf(&grid->headers[column], "%s%s", cf_format_mark(mark),
-                 table->columns[column].name) < 0) {
-        grid->headers[column] = NULL;
+    if (asprintf(&grid->headers[at], "%s%s", cf_format_mark(mark), table->columns[column].name) <
+        0) {
+        grid->headers[at] = NULL;
         return false;
     }
-    grid->widths[column] = table->is_facts ? 0 : cf_text_width(grid->headers[column]);
+    grid->widths[at] = grid->headed ? cf_text_width(grid->headers[at]) : 0;
     for (size_t row = 0; row < grid->nr_rows; row++) {
         char *text = cell_text(printer, table, row, column, mark);
-        grid->cells[row * grid->nr_columns + column] = text;
+        grid->cells[row * grid->nr_columns + at] = text;
         if (text == NULL)
             return false;
         size_t width = cf_text_width(text);
-        if (width > grid->widths[column])
-            grid->widths[column] = width;
+        if (width > grid->widths[at])
+            grid->widths[at] = width;
     }
     return true;
 }
 
 static bool fill_grid(const struct printer *printer, const struct cf_table *table,
                       struct grid *grid) {
+    grid->shown = calloc(table->nr_columns, sizeof *grid->shown);
+    if (grid->shown == NULL)
+        return false;
     grid->nr_rows = cf_table_nr_rows(table);
-    grid->nr_columns = table->nr_columns;
-    grid->headers = calloc(grid->nr_columns, sizeof *grid->headers);
+    grid->nr_columns = cf_table_shown(table, grid->shown);
+    grid->headed = !table->is_facts && table->chart == CF_CHART_NONE;
+    grid->headers = calloc(grid->nr_columns + 1, sizeof *grid->headers);
     grid->cells = calloc(grid->nr_rows * grid->nr_columns + 1, sizeof *grid->cells);
-    grid->widths = calloc(grid->nr_columns, sizeof *grid->widths);
+    grid->widths = calloc(grid->nr_columns + 1, sizeof *grid->widths);
     if (grid->headers == NULL || grid->cells == NULL || grid->widths == NULL)
         return false;
-    for (size_t column = 0; column < grid->nr_columns; column++)
-        if (!fill_column(printer, table, grid, column))
+    for (size_t at = 0; at < grid->nr_columns; at++)
+        if (!fill_column(printer, table, grid, at))
             return false;
     return true;
 }
@@ -168,7 +178,8 @@ static void fit_grid(const struct cf_table *table, struct grid *grid, size_t ava
     while (total > available) {
         size_t widest = grid->nr_columns;
         for (size_t c = 0; c < grid->nr_columns; c++)
-            if (table->columns[c].unit == CF_UNIT_TEXT && grid->widths[c] > TEXT_LEAST &&
+            if (table->columns[grid->shown[c]].unit == CF_UNIT_TEXT &&
+                grid->widths[c] > TEXT_LEAST &&
                 (widest == grid->nr_columns || grid->widths[c] > grid->widths[widest]))
                 widest = c;
         if (widest == grid->nr_columns)
@@ -198,8 +209,8 @@ static char *break_lines(const char *text, size_t width) {
 
 static bool add_columns(struct libscols_table *out, const struct cf_table *table,
                         const struct grid *grid) {
-    for (size_t c = 0; c < table->nr_columns; c++) {
-        const struct cf_column *column = &table->columns[c];
+    for (size_t c = 0; c < grid->nr_columns; c++) {
+        const struct cf_column *column = &table->columns[grid->shown[c]];
         bool is_text = column->unit == CF_UNIT_TEXT || column->unit == CF_UNIT_BAR;
         int flags = is_text ? SCOLS_FL_WRAP : SCOLS_FL_RIGHT;
         struct libscols_column *added = scols_table_new_column(out, grid->headers[c], 0, flags);
@@ -238,7 +249,7 @@ static char *lay_out(const struct cf_table *table, const struct grid *grid, size
     if (scols_table_set_termforce(out, SCOLS_TERMFORCE_ALWAYS) != 0 ||
         scols_table_set_termwidth(out, width) != 0 ||
         scols_table_set_column_separator(out, "  ") != 0 ||
-        scols_table_enable_noheadings(out, table->is_facts) != 0 ||
+        scols_table_enable_noheadings(out, !grid->headed) != 0 ||
         /* It would escape the backslashes of our own escapes once more. */
         scols_table_enable_noencoding(out, 1) != 0 || scols_print_table_to_string(out, &text) != 0)
         return NULL;
@@ -261,7 +272,7 @@ static void print_lines(const struct printer *printer, const char *text, bool ha
 }
 
 static int print_sql(const struct printer *printer, const char *sql, struct cf_err *err) {
-    return print_wrapped(printer, CF_TONE_FAINT, cf_escape_code(sql), "  SQL: ", "    ", err);
+    return print_wrapped(printer, CF_TONE_FAINT, cf_escape_code(sql), "  ", "    ", err);
 }
 
 static void print_more(const struct printer *printer, const struct cf_table *table) {
@@ -272,28 +283,56 @@ static void print_more(const struct printer *printer, const struct cf_table *tab
                   cf_format_count(count, (int64_t)table->nr_more));
 }
 
-static int print_table(const struct printer *printer, const struct cf_table *table,
-                       struct cf_err *err) {
+static int print_rows(const struct printer *printer, const struct cf_table *table,
+                      struct cf_err *err) {
     CF_CLEANUP(cleanup_grid) struct grid grid = {0};
     if (!fill_grid(printer, table, &grid))
         return no_memory(err);
+    if (grid.nr_rows == 0 || grid.nr_columns == 0)
+        return CF_OK;
+    fit_grid(table, &grid, printer->width - INDENT);
+    CF_CLEANUP_FREE char *text = lay_out(table, &grid, printer->width - INDENT);
+    if (text == NULL)
+        return no_memory(err);
+    print_lines(printer, text, grid.headed);
+    print_more(printer, table);
+    return CF_OK;
+}
+
+/*
+ * A heading, and at the right end of its line the query behind what follows, where there is one and
+ * room for it; `*sql_said` tells whether it stands there.
+ */
+static int print_heading(const struct printer *printer, enum cf_tone tone, const char *heading,
+                         const char *query, bool *sql_said, struct cf_err *err) {
+    CF_CLEANUP_FREE char *title = cf_escape_text(heading);
+    CF_CLEANUP_FREE char *sql = cf_escape_code(query == NULL ? "" : query);
+    if (title == NULL || sql == NULL)
+        return no_memory(err);
+    size_t used = cf_text_width(title) + cf_text_width(sql);
+    *sql_said = *sql != '\0' && used + 2 * (size_t)GAP <= printer->width;
+    if (!*sql_said)
+        return print_wrapped(printer, tone, cf_take(&title), "", "", err);
+    (void)fprintf(printer->sink, "%s%s%s%*s%s%s%s\n", tone_on(printer, tone), title,
+                  tone_off(printer, tone), (int)(printer->width - used), "",
+                  tone_on(printer, CF_TONE_FAINT), sql, tone_off(printer, CF_TONE_FAINT));
+    return CF_OK;
+}
+
+/* `sql_said`: the query stands in the section's own heading. */
+static int print_table(const struct printer *printer, const struct cf_table *table, bool sql_said,
+                       struct cf_err *err) {
     int status = CF_OK;
     if (table->title != NULL)
-        status = print_wrapped(printer, CF_TONE_PLAIN, cf_escape_text(table->title), "", "", err);
-    if (status == CF_OK && grid.nr_rows > 0) {
-        fit_grid(table, &grid, printer->width - INDENT);
-        CF_CLEANUP_FREE char *text = lay_out(table, &grid, printer->width - INDENT);
-        if (text == NULL)
-            return no_memory(err);
-        print_lines(printer, text, !table->is_facts);
-        print_more(printer, table);
-    }
-    if (status == CF_OK && table->sql != NULL)
+        status = print_heading(printer, CF_TONE_PLAIN, table->title, table->sql, &sql_said, err);
+    if (status == CF_OK)
+        status = print_rows(printer, table, err);
+    if (status == CF_OK && table->sql != NULL && !sql_said)
         status = print_sql(printer, table->sql, err);
     return status;
 }
 
-static int print_block(const struct printer *printer, const struct cf_block *block,
+static int print_block(const struct printer *printer, const struct cf_block *block, bool sql_said,
                        struct cf_err *err) {
     switch (block->kind) {
     case CF_BLOCK_TEXT:
@@ -304,20 +343,30 @@ static int print_block(const struct printer *printer, const struct cf_block *blo
     case CF_BLOCK_TABLE:
         break;
     }
-    return print_table(printer, block->table, err);
+    return print_table(printer, block->table, sql_said, err);
+}
+
+/* The first table of a section, if it has no heading but the section's. */
+static const struct cf_table *table_of_heading(const struct cf_section *section) {
+    for (size_t i = 0; i < section->blocks.len; i++)
+        if (section->blocks.items[i].kind == CF_BLOCK_TABLE)
+            return section->blocks.items[i].table->title == NULL ? section->blocks.items[i].table
+                                                                 : NULL;
+    return NULL;
 }
 
 static int print_section(const struct printer *printer, const struct cf_section *section,
                          struct cf_err *err) {
     int status = CF_OK;
+    bool sql_said = false;
+    const struct cf_table *first = table_of_heading(section);
     (void)fputc('\n', printer->sink);
     if (section->title != NULL)
-        status = print_wrapped(printer, CF_TONE_LEAD, cf_escape_text(section->title), "", "", err);
+        status = print_heading(printer, CF_TONE_LEAD, section->title,
+                               first == NULL ? NULL : first->sql, &sql_said, err);
     for (size_t i = 0; i < section->blocks.len && status == CF_OK; i++) {
         const struct cf_block *block = &section->blocks.items[i];
-        if (i > 0 && block->kind == CF_BLOCK_TABLE && block->table->title != NULL)
-            (void)fputc('\n', printer->sink);
-        status = print_block(printer, block, err);
+        status = print_block(printer, block, sql_said && block->table == first, err);
     }
     return status;
 }

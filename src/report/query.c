@@ -9,10 +9,14 @@
 
 static void add_cell(struct cf_table *table, const struct cf_stmt *stmt, int column,
                      enum cf_mark residency_mark) {
-    enum cf_mark mark = table->columns[column].is_residency ? residency_mark : CF_MARK_EXACT;
+    unsigned flags = table->columns[column].flags;
+    enum cf_mark mark = (flags & CF_IS_RESIDENCY) != 0 ? residency_mark : CF_MARK_EXACT;
     switch (cf_stmt_column_type(stmt, column)) {
     case CF_COLUMN_NULL:
-        cf_table_unknown(table);
+        if ((flags & CF_IS_OPTIONAL) != 0)
+            cf_table_empty(table);
+        else
+            cf_table_unknown(table);
         return;
     case CF_COLUMN_INTEGER:
         cf_table_integer(table, cf_stmt_i64(stmt, column), mark);
@@ -49,11 +53,7 @@ static void add_row(struct cf_report *report, struct cf_table *table, const stru
         add_cell(table, stmt, c, cf_report_residency_mark(report));
     if (!has_bar(query))
         return;
-    if (query->bar_whole > 0)
-        cf_table_real(table, cf_stmt_double(stmt, query->bar_of) / (double)query->bar_whole,
-                      CF_MARK_EXACT);
-    else
-        cf_table_empty(table);
+    cf_table_real(table, cf_stmt_double(stmt, query->bar_of) / 100, CF_MARK_EXACT);
 }
 
 /* Adds the rows of `sql` to a table that is made with the first of them. */
@@ -70,8 +70,8 @@ static int add_rows(struct cf_report *report, struct cf_section *section,
         if (status != CF_OK || !row)
             break;
         if (*table == NULL)
-            *table =
-                cf_section_table(section, query->title, sql, query->columns, query->nr_columns);
+            *table = cf_section_table(section, query->title, query->sql, query->columns,
+                                      query->nr_columns);
         if (*table == NULL)
             return cf_doc_status(report->doc, err);
         add_row(report, *table, query, stmt);
@@ -102,7 +102,8 @@ static unsigned row_limit(const struct cf_report *report, const struct cf_query 
 }
 
 int cf_report_table(struct cf_report *report, struct cf_section *section,
-                    const struct cf_query *query, uint64_t *nr_rows, struct cf_err *err) {
+                    const struct cf_query *query, struct cf_table **out, uint64_t *nr_rows,
+                    struct cf_err *err) {
     unsigned limit = row_limit(report, query);
     CF_CLEANUP_FREE char *sql = NULL;
     int length = limit == 0 ? asprintf(&sql, "%s", query->sql)
@@ -121,6 +122,8 @@ int cf_report_table(struct cf_report *report, struct cf_section *section,
         return status;
     if (table != NULL && total > shown)
         table->nr_more = total - shown;
+    if (out != NULL)
+        *out = table;
     if (nr_rows != NULL)
         *nr_rows = total;
     return CF_OK;

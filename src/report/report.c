@@ -7,18 +7,6 @@
 #include "base/err.h"
 #include "report/section.h"
 
-static const char totals_sql[] =
-    "SELECT count(*), sum(heaps), sum(mapped_bytes), count(resident_bytes), sum(resident_bytes), "
-    "sum(live_chunks), sum(live_bytes), sum(free_chunks), sum(free_bytes), sum(fast_bytes), "
-    "sum(tcache_bytes), sum(top_bytes), sum(overhead_bytes), sum(holes), sum(hole_bytes), "
-    "max(largest_hole_bytes) FROM v_arena";
-
-static const char others_sql[] =
-    "SELECT (SELECT sum(chunks) FROM v_size_class WHERE state = 'mmapped'), "
-    "(SELECT sum(bytes) FROM v_size_class WHERE state = 'mmapped'), "
-    "(SELECT sum(resident_bytes) FROM v_hole_histogram), "
-    "(SELECT sum(resident_bytes) FROM v_segment WHERE kind IN ('anonymous', 'unknown'))";
-
 const char *cf_report_meta(const struct cf_report *report, const char *key) {
     for (size_t i = 0; i < report->meta.len; i++)
         if (strcmp(report->meta.items[i].key, key) == 0)
@@ -32,6 +20,22 @@ int64_t cf_report_meta_i64(const struct cf_report *report, const char *key) {
 
 enum cf_mark cf_report_residency_mark(const struct cf_report *report) {
     return cf_report_meta_i64(report, "residency_exact") != 0 ? CF_MARK_EXACT : CF_MARK_AT_LEAST;
+}
+
+const struct cf_fact *cf_report_fact(const struct cf_report *report, const char *name) {
+    static const struct cf_fact nothing = {.text = ""};
+    for (size_t i = 0; i < report->facts.len; i++)
+        if (strcmp(report->facts.items[i].name, name) == 0)
+            return &report->facts.items[i];
+    return &nothing;
+}
+
+int64_t cf_report_fact_i64(const struct cf_report *report, const char *name) {
+    return cf_report_fact(report, name)->integer;
+}
+
+bool cf_report_has_heap(const struct cf_report *report) {
+    return cf_report_fact_i64(report, "used_arenas") > 0;
 }
 
 const char *cf_report_bytes(const struct cf_report *report, char out[CF_FORMAT_MAX],
@@ -53,6 +57,20 @@ static int load_meta_row(struct cf_report *report, const struct cf_stmt *stmt, s
     return cf_err_nomem(err, sizeof *row, "the facts of the report");
 }
 
+int cf_report_each(struct cf_report *report, const char *sql,
+                   void (*add)(struct cf_report *report, void *target, const struct cf_stmt *row),
+                   void *target, struct cf_err *err) {
+    CF_CLEANUP_STMT struct cf_stmt *stmt = NULL;
+    int status = cf_db_prepare(report->db, sql, &stmt, err);
+    bool row = true;
+    while (status == CF_OK && row) {
+        status = cf_stmt_step(stmt, &row, err);
+        if (status == CF_OK && row)
+            add(report, target, stmt);
+    }
+    return status;
+}
+
 static int load_meta(struct cf_report *report, struct cf_err *err) {
     CF_CLEANUP_STMT struct cf_stmt *stmt = NULL;
     int status = cf_db_prepare(report->db, "SELECT key, value FROM meta", &stmt, err);
@@ -65,50 +83,35 @@ static int load_meta(struct cf_report *report, struct cf_err *err) {
     return status;
 }
 
-static void read_totals(struct cf_report *report, const struct cf_stmt *stmt) {
-    struct cf_totals *totals = &report->totals;
-    int64_t *const fields[] = {
-        &totals->live_chunks, &totals->live_bytes,         &totals->free_chunks,
-        &totals->free_bytes,  &totals->fast_bytes,         &totals->tcache_bytes,
-        &totals->top_bytes,   &totals->overhead_bytes,     &totals->holes,
-        &totals->hole_bytes,  &totals->largest_hole_bytes,
-    };
-    totals->arenas = cf_stmt_i64(stmt, 0);
-    totals->heaps = cf_stmt_i64(stmt, 1);
-    totals->mapped_bytes = cf_stmt_i64(stmt, 2);
-    int64_t known = cf_stmt_i64(stmt, 3);
-    totals->has_resident = known > 0;
-    totals->resident_bytes = cf_stmt_i64(stmt, 4);
-    totals->resident_mark =
-        known < totals->arenas ? CF_MARK_AT_LEAST : cf_report_residency_mark(report);
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
-        *fields[i] = cf_stmt_i64(stmt, (int)i + 5);
+static bool set_fact(struct cf_fact *fact, const struct cf_stmt *row, int column) {
+    fact->name = strdup(cf_stmt_column_name(row, column));
+    fact->text = strdup(cf_stmt_text(row, column));
+    fact->is_known = !cf_stmt_is_null(row, column);
+    fact->integer = cf_stmt_i64(row, column);
+    fact->real = cf_stmt_double(row, column);
+    return fact->name != NULL && fact->text != NULL;
 }
 
-static void read_others(struct cf_report *report, const struct cf_stmt *stmt) {
-    struct cf_totals *totals = &report->totals;
-    totals->mmapped_chunks = cf_stmt_i64(stmt, 0);
-    totals->mmapped_bytes = cf_stmt_i64(stmt, 1);
-    totals->has_hole_resident = !cf_stmt_is_null(stmt, 2);
-    totals->hole_resident_bytes = cf_stmt_i64(stmt, 2);
-    totals->has_anonymous = !cf_stmt_is_null(stmt, 3);
-    totals->anonymous_bytes = cf_stmt_i64(stmt, 3);
-}
-
-/* Runs a query of one row. */
-static int load_row(struct cf_report *report, const char *sql,
-                    void (*read)(struct cf_report *, const struct cf_stmt *), struct cf_err *err) {
-    CF_CLEANUP_STMT struct cf_stmt *stmt = NULL;
-    bool row = false;
-    int status = cf_db_prepare(report->db, sql, &stmt, err);
+static int load_facts(struct cf_report *report, struct cf_err *err) {
+    CF_CLEANUP_STMT struct cf_stmt *row = NULL;
+    bool found = false;
+    int status = cf_db_prepare(report->db, "SELECT * FROM v_fact", &row, err);
     if (status == CF_OK)
-        status = cf_stmt_step(stmt, &row, err);
-    if (status == CF_OK && row)
-        read(report, stmt);
+        status = cf_stmt_step(row, &found, err);
+    for (int i = 0; status == CF_OK && found && i < cf_stmt_nr_columns(row); i++) {
+        struct cf_fact *fact = cf_array_push(&report->facts);
+        if (fact == NULL || !set_fact(fact, row, i))
+            status = cf_err_nomem(err, sizeof *fact, "the facts of the report");
+    }
     return status;
 }
 
 static void report_fini(struct cf_report *report) {
+    for (size_t i = 0; i < report->facts.len; i++) {
+        free(report->facts.items[i].name);
+        free(report->facts.items[i].text);
+    }
+    cf_array_free(&report->facts);
     for (size_t i = 0; i < report->meta.len; i++) {
         free(report->meta.items[i].key);
         free(report->meta.items[i].value);
@@ -119,14 +122,17 @@ static void report_fini(struct cf_report *report) {
 
 static int add_sections(struct cf_report *report, struct cf_err *err) {
     static int (*const sections[])(struct cf_report *, struct cf_err *) = {
-        cf_report_headline, cf_report_evidence, cf_report_memory,    cf_report_arenas,
-        cf_report_holes,    cf_report_sizes,    cf_report_anomalies, cf_report_footer,
+        cf_report_verdict, cf_report_waste,    cf_report_evidence, cf_report_budget,
+        cf_report_mappings, cf_report_arenas,  cf_report_pins,     cf_report_holes,
+        cf_report_leaks,   cf_report_tunables, cf_report_advice,   cf_report_limits,
+        cf_report_anomalies, cf_report_sizes,  cf_report_footer,
     };
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
         int status = sections[i](report, err);
         if (status != CF_OK)
             return status;
     }
+    cf_doc_prune(report->doc);
     return cf_doc_status(report->doc, err);
 }
 
@@ -139,9 +145,7 @@ int cf_report_build(struct cf_db *db, const char *db_path, const struct cf_repor
         return cf_err_nomem(err, sizeof *report.doc, "the report");
     int status = load_meta(&report, err);
     if (status == CF_OK)
-        status = load_row(&report, totals_sql, read_totals, err);
-    if (status == CF_OK)
-        status = load_row(&report, others_sql, read_others, err);
+        status = load_facts(&report, err);
     if (status == CF_OK)
         status = add_sections(&report, err);
     if (status == CF_OK)

@@ -1,6 +1,6 @@
 /*
- * What the sections of the report share: the database, the document, `meta`, and the sums over all
- * arenas that more than one of them quotes.
+ * What the sections of the report share: the database, the document, `meta`, and the facts of the
+ * whole process (v_fact) that more than one of them quotes.
  */
 #ifndef CF_REPORT_SECTION_H
 #define CF_REPORT_SECTION_H
@@ -19,24 +19,13 @@ struct cf_meta_row {
     char *value;
 };
 
-struct cf_totals {
-    int64_t arenas;
-    int64_t heaps;
-    int64_t mapped_bytes;
-    bool has_resident; /* of at least one arena */
-    int64_t resident_bytes;
-    enum cf_mark resident_mark;
-    int64_t live_chunks, live_bytes;
-    int64_t free_chunks, free_bytes; /* in bins */
-    int64_t fast_bytes, tcache_bytes;
-    int64_t top_bytes;
-    int64_t overhead_bytes;
-    int64_t holes, hole_bytes, largest_hole_bytes;
-    bool has_hole_resident;
-    int64_t hole_resident_bytes;
-    int64_t mmapped_chunks, mmapped_bytes;
-    bool has_anonymous; /* of the whole process, resident */
-    int64_t anonymous_bytes;
+/* A column of v_fact. */
+struct cf_fact {
+    char *name;
+    bool is_known; /* it is not NULL */
+    int64_t integer;
+    double real;
+    char *text;
 };
 
 struct cf_report {
@@ -45,13 +34,20 @@ struct cf_report {
     const struct cf_report_options *options;
     struct cf_doc *doc;
     CF_ARRAY(struct cf_meta_row) meta;
-    struct cf_totals totals;
+    CF_ARRAY(struct cf_fact) facts;
 };
 
 /* The value of `key` in meta, "" where it has none; borrowed from the report. */
 const char *cf_report_meta(const struct cf_report *report, const char *key);
 /* The same as a number; 0 where it has none. */
 int64_t cf_report_meta_i64(const struct cf_report *report, const char *key);
+
+/* A fact of v_fact by its name; borrowed. One that is not there is not known. */
+const struct cf_fact *cf_report_fact(const struct cf_report *report, const char *name);
+/* The same as a number; 0 where it is not known. */
+int64_t cf_report_fact_i64(const struct cf_report *report, const char *name);
+/* True: there is a heap of glibc's malloc in this core. */
+bool cf_report_has_heap(const struct cf_report *report);
 
 /* What figures that rest on residency are in this core. */
 enum cf_mark cf_report_residency_mark(const struct cf_report *report);
@@ -60,7 +56,7 @@ enum cf_mark cf_report_residency_mark(const struct cf_report *report);
 const char *cf_report_bytes(const struct cf_report *report, char out[CF_FORMAT_MAX], int64_t bytes);
 
 /* A table that is what a query returns: its columns are those of `sql`, one to one. A last column
- * that is a bar is not in the query: it draws column `bar_of` as a share of `bar_whole`. */
+ * that is a bar is not in the query: it draws column `bar_of`, which is a percentage. */
 struct cf_query {
     const char *title; /* or NULL */
     const char *sql;   /* without LIMIT and without a semicolon */
@@ -68,22 +64,35 @@ struct cf_query {
     size_t nr_columns;
     unsigned rows; /* shown where the user does not say how many */
     int bar_of;
-    int64_t bar_whole;
 };
 
-/* Adds the table; `*nr_rows` (may be NULL) is how many rows the query has in all. A query without
- * rows adds nothing. */
+/* Adds the table; `*out` (may be NULL) borrows it, NULL for a query without rows, which adds
+ * nothing; `*nr_rows` (may be NULL) is how many rows the query has in all. */
 int cf_report_table(struct cf_report *report, struct cf_section *section,
-                    const struct cf_query *query, uint64_t *nr_rows, struct cf_err *err);
+                    const struct cf_query *query, struct cf_table **out, uint64_t *nr_rows,
+                    struct cf_err *err);
 
-/* The sections, in the report's order. */
-int cf_report_headline(struct cf_report *report, struct cf_err *err);
+/* For sections that do more with a row than show it: runs `sql` and hands each row to `add`, with
+ * `target`, which is theirs. */
+int cf_report_each(struct cf_report *report, const char *sql,
+                   void (*add)(struct cf_report *report, void *target, const struct cf_stmt *row),
+                   void *target, struct cf_err *err);
+
+/* The sections, in the report's order; each adds nothing where it has nothing to say. */
+int cf_report_verdict(struct cf_report *report, struct cf_err *err);
+int cf_report_waste(struct cf_report *report, struct cf_err *err);
 int cf_report_evidence(struct cf_report *report, struct cf_err *err);
-int cf_report_memory(struct cf_report *report, struct cf_err *err);
+int cf_report_budget(struct cf_report *report, struct cf_err *err);
+int cf_report_mappings(struct cf_report *report, struct cf_err *err);
 int cf_report_arenas(struct cf_report *report, struct cf_err *err);
+int cf_report_pins(struct cf_report *report, struct cf_err *err);
 int cf_report_holes(struct cf_report *report, struct cf_err *err);
-int cf_report_sizes(struct cf_report *report, struct cf_err *err);
+int cf_report_leaks(struct cf_report *report, struct cf_err *err);
+int cf_report_tunables(struct cf_report *report, struct cf_err *err);
+int cf_report_advice(struct cf_report *report, struct cf_err *err);
+int cf_report_limits(struct cf_report *report, struct cf_err *err);
 int cf_report_anomalies(struct cf_report *report, struct cf_err *err);
+int cf_report_sizes(struct cf_report *report, struct cf_err *err);
 int cf_report_footer(struct cf_report *report, struct cf_err *err);
 
 #endif

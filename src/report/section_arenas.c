@@ -1,61 +1,75 @@
-/* The arenas, those that hold the most freed memory first. */
+/* The arenas against their limit, those that waste the most first. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "report/section.h"
 
 static const struct cf_column arena_columns[] = {
-    {"arena", "arena", CF_UNIT_TEXT, false},
-    {"threads", "threads", CF_UNIT_COUNT, false},
-    {"heaps", "heaps", CF_UNIT_COUNT, false},
-    {"mapped", "mapped_bytes", CF_UNIT_BYTES, false},
-    {"resident", "resident_bytes", CF_UNIT_BYTES, true},
-    {"live", "live_bytes", CF_UNIT_BYTES, false},
-    {"freed", "hole_bytes", CF_UNIT_BYTES, false},
-    {"top", "top_bytes", CF_UNIT_BYTES, false},
-    {"largest hole", "largest_hole_bytes", CF_UNIT_BYTES, false},
+    {"arena", "arena_id", CF_UNIT_COUNT, 0},
+    {"main", "is_main", CF_UNIT_COUNT, CF_IS_DETAIL},
+    {"heaps", "heaps", CF_UNIT_COUNT, 0},
+    {"threads", "threads", CF_UNIT_COUNT, 0},
+    {"resident", "resident_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY},
+    {"live", "live_percent", CF_UNIT_PERCENT, 0},
+    {"releasable", "releasable_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY},
+    {"pinned", "pinned_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY},
+    {"max hole", "largest_hole_bytes", CF_UNIT_BYTES, 0},
+    {"top pin", "top_pin", CF_UNIT_TEXT, CF_IS_OPTIONAL},
+    {"live, resident", "live_resident_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY | CF_IS_DETAIL},
+    {"top, resident", "top_resident_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY | CF_IS_DETAIL},
+    {"cached, resident", "cached_resident_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY | CF_IS_DETAIL},
+    {"edge, resident", "edge_resident_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY | CF_IS_DETAIL},
+    {"overhead", "overhead_resident_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY | CF_IS_DETAIL},
+    {"mapped", "mapped_bytes", CF_UNIT_BYTES, CF_IS_DETAIL},
+    {"holes", "holes", CF_UNIT_COUNT, CF_IS_DETAIL},
+    {"in holes", "hole_bytes", CF_UNIT_BYTES, CF_IS_DETAIL},
+    {"that chunk unlocks", "top_pin_unlocks_bytes", CF_UNIT_BYTES, CF_IS_DETAIL | CF_IS_OPTIONAL},
+    {"its holder", "top_pin_holder", CF_UNIT_TEXT, CF_IS_DETAIL | CF_IS_OPTIONAL},
+    {"dead, resident", "dead_resident_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY | CF_IS_DETAIL},
 };
 
 static const struct cf_query arena_query = {
-    .sql = "SELECT iif(is_main, arena_id || ' main', arena_id) AS arena, coalesce(threads, "
-           "attached_threads) AS threads, heaps, mapped_bytes, resident_bytes, live_bytes, "
-           "hole_bytes, "
-           "top_bytes, largest_hole_bytes FROM v_arena ORDER BY hole_bytes + top_bytes DESC, "
-           "arena_id",
+    .sql = "SELECT * FROM v_arena_waste",
     .columns = arena_columns,
     .nr_columns = sizeof arena_columns / sizeof arena_columns[0],
-    .rows = 10,
+    .rows = 6,
 };
 
-static int add_summary(struct cf_report *report, struct cf_section *section, struct cf_err *err) {
-    bool found;
-    int64_t idle = 0;
-    /* Where threads may be missing, an arena without one says nothing. */
-    int status = cf_db_query_i64(report->db,
-                                 "SELECT count(*) FROM v_arena WHERE NOT is_main AND "
-                                 "coalesce(threads, attached_threads) = 0 AND "
-                                 "(SELECT value FROM meta WHERE key = 'core_complete')",
-                                 &found, &idle, err);
-    if (status != CF_OK)
-        return status;
-    const struct cf_totals *totals = &report->totals;
-    int64_t threads = cf_report_meta_i64(report, "threads");
-    char none[64] = "";
-    if (idle > 0)
-        (void)snprintf(none, sizeof none, "; %" PRId64 " arena%s no thread", idle,
+/* "limit 64: MALLOC_ARENA_MAX" or what is known of it. */
+static void describe_limit(const struct cf_report *report, char *out, size_t bytes) {
+    const struct cf_fact *limit = cf_report_fact(report, "arena_limit");
+    const struct cf_fact *formula = cf_report_fact(report, "arena_limit_formula");
+    const struct cf_fact *cpus = cf_report_fact(report, "cpus");
+    bool is_set = strcmp(formula->text, "arena_max") == 0;
+    if (limit->is_known && is_set)
+        (void)snprintf(out, bytes, " (limit %" PRId64 ", set by MALLOC_ARENA_MAX or mallopt)",
+                       limit->integer);
+    else if (limit->is_known && cpus->is_known)
+        (void)snprintf(out, bytes, " (limit %" PRId64 " = %s, %" PRId64 " of them)", limit->integer,
+                       formula->text, cpus->integer);
+    else if (formula->is_known && *formula->text != '\0')
+        (void)snprintf(out, bytes, " (limit %s; MALLOC_ARENA_MAX not set)", formula->text);
+}
+
+/* Where threads may be missing, an arena without one says nothing. */
+static void describe_idle(const struct cf_report *report, char *out, size_t bytes) {
+    int64_t idle = cf_report_fact_i64(report, "idle_arenas");
+    if (idle > 0 && cf_report_meta_i64(report, "core_complete") != 0)
+        (void)snprintf(out, bytes, ", %" PRId64 " arena%s no thread", idle,
                        idle == 1 ? " serves" : "s serve");
-    cf_section_text(section, CF_TONE_PLAIN,
-                    "%" PRId64 " arena%s in %" PRId64 " heap%s for %" PRId64
-                    " thread%s%s. Freed: in bins, tcaches, fastbins.",
-                    totals->arenas, cf_format_plural(totals->arenas), totals->heaps,
-                    cf_format_plural(totals->heaps), threads, cf_format_plural(threads), none);
-    return CF_OK;
 }
 
 int cf_report_arenas(struct cf_report *report, struct cf_err *err) {
-    if (report->totals.arenas == 0)
+    if (!cf_report_has_heap(report))
         return CF_OK;
-    struct cf_section *section = cf_doc_section(report->doc, "arenas", "Arenas, most freed first");
-    int status = add_summary(report, section, err);
-    return status == CF_OK ? cf_report_table(report, section, &arena_query, NULL, err) : status;
+    char title[256], limit[128] = "", idle[64] = "";
+    int64_t threads = cf_report_meta_i64(report, "threads");
+    describe_limit(report, limit, sizeof limit);
+    describe_idle(report, idle, sizeof idle);
+    (void)snprintf(title, sizeof title, "Arenas: %" PRId64 "%s, %" PRId64 " thread%s%s",
+                   cf_report_fact_i64(report, "arenas"), limit, threads, cf_format_plural(threads),
+                   idle);
+    struct cf_section *section = cf_doc_section(report->doc, "arenas", title);
+    return cf_report_table(report, section, &arena_query, NULL, NULL, err);
 }

@@ -37,6 +37,14 @@
 #define MUCH_LIVE                                                                                  \
     "heap_resident_bytes >= 16 * " MIB " AND live_resident_bytes * 2 >= heap_resident_bytes"
 
+/* What the sentences of several verdicts have in common. */
+#define NO_LEAK "[It is not a leak: {small_leak_bytes:amount} is unreachable. ]"
+#define UNREACHED "[Unreachable, and so leaked, is {small_leak_bytes:amount}. ]"
+#define TRIM_NOW "malloc_trim(0) would return {releasable_bytes:amount} now"
+#define PINNED                                                                                     \
+    "[; {pinned_bytes:bytes} is pinned by {pinning_chunks:count} live chunk{pinning_chunks:s} on " \
+    "the same pages][, most of it by those of {main_pinner_size:bytes}]"
+
 const struct cf_rule cf_rules[] = {
     /* Verdicts, the first that speaks wins. */
     {
@@ -44,10 +52,10 @@ const struct cf_rule cf_rules[] = {
         .when = NO_HEAP " AND complete = 0",
         .bytes = "missing_bytes", .confidence = "'low'", .exactness = "'exact'",
         .title = "UNKNOWN: the core is cut off before malloc's data; {missing_bytes:bytes} of it "
-                 "are missing.",
-        .detail = "No heap figure can be given: malloc's arenas are in the part that is missing.",
-        .advice = "Take the core again with enough room: ulimit -c unlimited, free disk, no "
-                  "limit in systemd-coredump (ProcessSizeMax, ExternalSizeMax).",
+                 "is missing.",
+        .detail = "No figure of the heap can be given: the arenas are in the part that is missing.",
+        .advice = "Take the core again with room for all of it: ulimit -c unlimited, free disk, no "
+                  "limit in systemd-coredump (ProcessSizeMax, ExternalSizeMax)",
         .sql = "SELECT key, value FROM meta WHERE key IN ('core_complete', 'missing_bytes')",
     },
     {
@@ -59,26 +67,26 @@ const struct cf_rule cf_rules[] = {
         .detail = "Not one page of the process's anonymous memory is in the file, its stacks "
                   "neither: the core was written by a filter that asked for none.",
         .advice = "Before the next core: echo 0x33 > /proc/PID/coredump_filter (the kernel's "
-                  "default; children inherit it).",
+                  "default; children inherit it)",
         .sql = "SELECT kind, label, mapped_bytes FROM v_budget WHERE is_anonymous",
     },
     {
         .code = "other-allocator", .verdict = "other-allocator", .severity = "warning",
         .when = NO_HEAP " AND foreign_kind IS NOT NULL",
         .bytes = "foreign_bytes", .confidence = "'high'", .exactness = AT_LEAST,
-        .title = "OTHER ALLOCATOR: glibc's malloc is unused, {foreign_label:text} serves this "
-                 "process; of {resident_bytes:bytes} resident it holds {foreign_bytes:bytes}.",
-        .detail = "glibc's arenas were never used. What the other allocator has free inside of "
-                  "its memory is not visible here.",
-        .advice = "Ask that allocator for its own statistics.",
+        .title = "OTHER ALLOCATOR: {foreign_label:text} serves this process, glibc's malloc is "
+                 "unused. It holds {foreign_bytes:bytes} of {resident_bytes:bytes} resident.",
+        .detail = "What that allocator has free inside of its memory is not visible here.",
+        .advice = "Ask that allocator for its own statistics",
         .sql = "SELECT * FROM v_budget WHERE is_anonymous ORDER BY resident_bytes DESC",
     },
     {
         .code = "no-glibc-heap", .verdict = "outside-malloc", .severity = "warning",
         .when = NO_HEAP,
         .bytes = "resident_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
-        .title = "OUTSIDE MALLOC: there is no glibc heap in this core; {resident_bytes:bytes} of "
-                 "anonymous memory are resident, most of it {outsider_name:text}.",
+        .title = "OUTSIDE MALLOC: this core has no heap of glibc's malloc[; "
+                 "{resident_bytes:bytes} of anonymous memory is resident][, the largest part of it "
+                 "is {outsider_name:text}].",
         .detail = "The program does not use glibc's malloc, or malloc's own data is not in the "
                   "core. No other allocator that is known here was recognised.",
         .advice = NULL,
@@ -88,23 +96,24 @@ const struct cf_rule cf_rules[] = {
         .code = "outside-malloc", .verdict = "outside-malloc", .severity = "warning",
         .when = MOSTLY_OUTSIDE,
         .bytes = "outside_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
-        .title = "OUTSIDE MALLOC: {outside_bytes:bytes} of {resident_bytes:bytes} resident are "
-                 "not malloc's; most of that is {outsider_name:text} ({outsider_bytes:bytes}).",
-        .detail = "malloc holds {heap_resident_bytes:bytes} ({heap_percent:percent}) of the "
-                  "process's anonymous memory, of which {live_resident_bytes:bytes} are live.",
-        .advice = "Look at the runtime's own heap (its dump, its limits) before malloc.",
+        .title = "OUTSIDE MALLOC: {outside_bytes:bytes} of {resident_bytes:bytes} resident is "
+                 "not malloc's. The largest part of it is {outsider_name:text}, "
+                 "{outsider_bytes:bytes}.",
+        .detail = "malloc holds {heap_resident_bytes:bytes} ({heap_percent:percent}); "
+                  "{live_resident_bytes:amount} of that is live. " TRIM_NOW ".",
+        .advice = "Look at the runtime's own heap first: its limits, its own dump",
         .sql = "SELECT * FROM v_budget WHERE is_anonymous ORDER BY resident_bytes DESC",
     },
     {
         .code = "leak", .verdict = "leak", .severity = "critical",
         .when = MUCH_LEAKED,
         .bytes = "leak_bytes", .confidence = LEAK_EVIDENCE, .exactness = "'at-least'",
-        .title = "LEAK: nothing reaches {leak_bytes:bytes} in {leak_chunks:count} live chunks "
-                 "({leak_percent:percent} of what is live).",
-        .detail = "{leak_roots:count} of them are pointed to by no other leaked chunk: those were "
-                  "lost, the rest hangs on them. The search is conservative: chunks that stale "
-                  "words still point to are not counted.",
-        .advice = "Find who allocates chunks of these sizes and drops the last pointer.",
+        .title = "LEAK: nothing points to {leak_bytes:bytes} in {leak_chunks:count} live "
+                 "chunk{leak_chunks:s}, {leak_percent:percent} of all that is live.",
+        .detail = "[{leak_roots:count} of them were lost first; the others hang on those. ]Free "
+                  "memory that glibc keeps is {retained_free_bytes:amount}, and " TRIM_NOW ". "
+                  "Chunks that a stale word still points to are not counted.",
+        .advice = "Find who allocates chunks of these sizes and drops the last pointer to them",
         .sql = "SELECT * FROM v_leak ORDER BY bytes DESC",
     },
     {
@@ -113,10 +122,10 @@ const struct cf_rule cf_rules[] = {
         .bytes = "arena_fixed_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
         .title = "TOO MANY ARENAS: {used_arenas:count} arenas cost {arena_fixed_bytes:bytes} of "
                  "{heap_resident_bytes:bytes} resident heap just by being there; "
-                 "{live_resident_bytes:bytes} are live.",
-        .detail = "Their tops, caches and headers are the larger part; holes that malloc_trim "
-                  "could release are {releasable_bytes:bytes}.",
-        .advice = "Set MALLOC_ARENA_MAX to a small number (2 to 4), or use fewer threads.",
+                 "{live_resident_bytes:amount} is live.",
+        .detail = NO_LEAK "Their tops, caches and headers are the larger part of it; " TRIM_NOW
+                  ", and nothing of the tops.",
+        .advice = NULL,
         .sql = "SELECT class, sum(bytes) FROM v_waste WHERE arena_id > 0 GROUP BY class",
     },
     {
@@ -125,60 +134,56 @@ const struct cf_rule cf_rules[] = {
         .bytes = "retained_free_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
         .title = "FREED BUT NOT RETURNED: {retained_free_bytes:bytes} of "
                  "{heap_resident_bytes:bytes} resident heap is free memory that glibc still holds.",
-        .detail = "{live_resident_bytes:bytes} are live, in {used_arenas:count} arenas. "
-                  "malloc_trim(0) would return {releasable_bytes:bytes} now; "
-                  "{pinned_bytes:bytes} are pinned by live chunks on the same pages; "
-                  "tops and caches hold {top_cached_bytes:bytes}.",
-        .advice = "See what would help, below.",
-        .sql = "SELECT class, bytes FROM v_waste WHERE arena_id IS NULL ORDER BY class_order",
+        .detail = NO_LEAK TRIM_NOW PINNED ".",
+        .advice = NULL,
+        .sql = "SELECT * FROM v_waterfall",
     },
     {
         .code = "retention-suspected", .verdict = "retention", .severity = "warning",
         .when = ONE_KIND_PILES_UP,
         .bytes = "big_bytes", .confidence = "'low'", .exactness = "'exact'",
-        .title = "RETENTION SUSPECTED: {big_chunks:count} live chunks of one size "
-                 "({big_size:bytes}) hold {big_bytes:bytes}, {big_percent:percent} of what is "
-                 "live, and something reaches them.",
-        .detail = "Many objects of one kind that are reached look like a collection that only "
-                  "grows. One core cannot show growth.",
-        .advice = "Take a second core later and compare the two.",
-        .sql = "SELECT size_bytes, sum(chunks), sum(bytes) FROM v_size_class WHERE state IN "
-               "('live', 'mmapped') GROUP BY size_bytes ORDER BY 3 DESC LIMIT 10",
+        .title = "RETENTION SUSPECTED: {big_chunks:count} live chunks of one size, "
+                 "{big_size:bytes}, hold {big_bytes:bytes}, {big_percent:percent} of all that is "
+                 "live.",
+        .detail = "The program still reaches them. So many of one kind look like a collection that "
+                  "only grows; one core cannot show growth. " UNREACHED
+                  "Free memory that glibc keeps is {retained_free_bytes:amount}.",
+        .advice = "Take a second core later and compare the two",
+        .sql = "SELECT * FROM v_live_size LIMIT 10",
     },
     {
         .code = "in-use", .verdict = "in-use", .severity = "info",
         .when = MUCH_LIVE,
         .bytes = "live_resident_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
         .title = "IN USE: {live_resident_bytes:bytes} of {heap_resident_bytes:bytes} resident heap "
-                 "are live, in {live_chunks:count} chunks; {leak_bytes:bytes} of them nothing "
-                 "reaches.",
-        .detail = "Free memory that glibc keeps is {retained_free_bytes:bytes} "
-                  "({retained_percent:percent}). Whether what is live should be is not for one "
-                  "core to say: it shows no growth.",
+                 "is live, in {live_chunks:count} chunks.",
+        .detail = UNREACHED
+                  "Free memory that glibc keeps is {retained_free_bytes:amount} "
+                  "({retained_percent:percent}); " TRIM_NOW ". Whether all that is live should be, "
+                  "one core cannot say.",
         .advice = NULL,
-        .sql = "SELECT size_bytes, sum(chunks), sum(bytes) FROM v_size_class WHERE state IN "
-               "('live', 'mmapped') GROUP BY size_bytes ORDER BY 3 DESC LIMIT 10",
+        .sql = "SELECT * FROM v_live_size LIMIT 10",
     },
     {
         .code = "healthy", .verdict = "healthy", .severity = "info",
         .when = "heap_resident_bytes IS NOT NULL AND complete = 1",
         .bytes = "retained_free_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
-        .title = "HEALTHY: nothing stands out. Of {resident_bytes:bytes} resident, malloc holds "
-                 "{heap_resident_bytes:bytes}: {live_resident_bytes:bytes} live, "
-                 "{retained_free_bytes:bytes} "
-                 "free and kept.",
-        .detail = "malloc_trim(0) would return {releasable_bytes:bytes}.",
+        .title = "HEALTHY: nothing stands out. malloc holds {heap_resident_bytes:bytes} of "
+                 "{resident_bytes:bytes} resident; {live_resident_bytes:amount} of it is live.",
+        .detail = UNREACHED
+                  "Free memory that glibc keeps is {retained_free_bytes:amount}; " TRIM_NOW ".",
         .advice = NULL,
-        .sql = "SELECT class, bytes FROM v_waste WHERE arena_id IS NULL ORDER BY class_order",
+        .sql = "SELECT * FROM v_waterfall",
     },
     {
         .code = "unknown", .verdict = "unknown", .severity = "warning",
         .when = "1",
         .bytes = "missing_bytes", .confidence = "'low'", .exactness = "'exact'",
-        .title = "UNKNOWN: the core does not hold enough to say; {live_bytes:bytes} live and "
-                 "{dead_bytes:bytes} free were found in {used_arenas:count} arenas.",
-        .detail = "{missing_bytes:bytes} that the core's headers promise are not in the file.",
-        .advice = "Take a whole core of a process in the same state.",
+        .title = "UNKNOWN: the core does not hold enough to say why. What there is of it shows "
+                 "{live_bytes:amount} live and {dead_bytes:amount} free in {used_arenas:count} "
+                 "arena{used_arenas:s}.",
+        .detail = "[{missing_bytes:bytes} that the core's headers promise is not in the file.]",
+        .advice = "Take a whole core of a process in the same state",
         .sql = "SELECT key, value FROM meta",
     },
     /* What would help. */
@@ -189,9 +194,19 @@ const struct cf_rule cf_rules[] = {
         .title = "malloc_trim(0) now gives back {releasable_bytes:bytes}",
         .detail = "glibc's own rule for this version, simulated; it locks one arena after the "
                   "other while it works.",
-        .advice = "Call malloc_trim(0) after load drops, from the program or a debugger.",
+        .advice = "Call malloc_trim(0) when load drops; it locks one arena after the other",
         .sql = "SELECT arena_id, how, count(*), sum(length_bytes), sum(resident_bytes) FROM "
                "v_trim_range GROUP BY arena_id, how",
+    },
+    {
+        .code = "what-if-pinners", .severity = "what-if",
+        .when = "pinner_bytes >= " MIB,
+        .bytes = "pinner_bytes", .confidence = "'medium'", .exactness = "'bound'",
+        .title = "{pinner_chunks:count} chunks of {pinner_size:bytes} pin {pinner_bytes:bytes}",
+        .detail = "Each keeps the free bytes of its page from being returned.",
+        .advice = "Take the objects of {pinner_size:bytes} that outlive the load from a pool of "
+                  "their own",
+        .sql = "SELECT * FROM v_pinner LIMIT 10",
     },
     {
         .code = "what-if-top-1", .severity = "what-if",
@@ -201,14 +216,15 @@ const struct cf_rule cf_rules[] = {
                  "would join the tops",
         .detail = "Live chunks stand below the tops of {pinned_tops:count} arenas. free() trims "
                   "the main arena's top beyond the threshold, and drops emptied heaps of others.",
-        .advice = "Allocate what lives long before the load, or elsewhere.",
+        .advice = "Allocate what lives long before the load: without the topmost live chunk of "
+                  "each arena, this would join the tops",
         .sql = "SELECT * FROM v_top_pin WHERE rank = 1 ORDER BY unlocked_bytes DESC",
     },
     {
         .code = "what-if-top-10", .severity = "what-if",
-        .when = "unlock_10_bytes >= " MIB " AND unlock_10_bytes > unlock_1_bytes",
+        .when = "unlock_10_bytes >= " MIB " AND unlock_10_bytes > unlock_1_bytes * 1.1",
         .bytes = "unlock_10_bytes", .confidence = "'medium'", .exactness = "'bound'",
-        .title = "Without the topmost ten of each arena, up to {unlock_10_bytes:bytes}",
+        .title = "The same without the topmost ten of each arena",
         .detail = "As above, counted from the top down.",
         .advice = NULL,
         .sql = "SELECT arena_id, max(unlocked_bytes) FROM v_top_pin WHERE rank <= 10 GROUP BY "
@@ -216,52 +232,47 @@ const struct cf_rule cf_rules[] = {
     },
     {
         .code = "what-if-top-100", .severity = "what-if",
-        .when = "unlock_100_bytes >= " MIB " AND unlock_100_bytes > unlock_10_bytes",
+        .when = "unlock_100_bytes >= " MIB " AND unlock_100_bytes > unlock_10_bytes * 1.1",
         .bytes = "unlock_100_bytes", .confidence = "'medium'", .exactness = "'bound'",
-        .title = "Without the topmost hundred of each arena, up to {unlock_100_bytes:bytes}",
+        .title = "The same without the topmost hundred of each arena",
         .detail = "As above, counted from the top down.",
         .advice = NULL,
         .sql = "SELECT arena_id, max(unlocked_bytes) FROM v_top_pin WHERE rank <= 100 GROUP BY "
                "arena_id ORDER BY 2 DESC",
     },
     {
-        .code = "what-if-pinners", .severity = "what-if",
-        .when = "pinner_bytes >= " MIB,
-        .bytes = "pinner_bytes", .confidence = "'medium'", .exactness = "'bound'",
-        .title = "{pinner_chunks:count} chunks of {pinner_size:bytes} pin {pinner_bytes:bytes}",
-        .detail = "Each keeps the free bytes of its page from being returned.",
-        .advice = "Take objects of this size and lifetime from a pool of their own.",
-        .sql = "SELECT size_bytes, type, sum(chunks), sum(pinned_bytes) FROM v_page_pin GROUP BY "
-               "1, 2 ORDER BY 4 DESC LIMIT 10",
-    },
-    {
         .code = "what-if-arena-max", .severity = "what-if",
         .when = "used_arenas > 4 AND arena_fixed_bytes >= " MIB,
         .bytes = "arena_fixed_bytes", .confidence = "'medium'", .exactness = "'bound'",
-        .title = "MALLOC_ARENA_MAX saves at the most {arena_fixed_bytes:bytes}",
+        .title = "MALLOC_ARENA_MAX=2 saves at the most {arena_fixed_bytes:bytes}",
         .detail = "That is the fixed cost (overhead, tops, caches, edges) of the arenas beside "
                   "main. Holes would move into the arenas that remain and stay there.",
-        .advice = "MALLOC_ARENA_MAX=2, where threads do not wait for each other in malloc.",
+        .advice = "MALLOC_ARENA_MAX=2 saves the fixed cost of {spare_arenas:count} arenas; holes "
+                  "in the other two would stay, and threads would wait for them",
         .sql = "SELECT arena_id, sum(bytes) FROM v_waste WHERE arena_id > 0 AND class IN "
                "('overhead', 'top', 'cached', 'edge') GROUP BY arena_id ORDER BY 2 DESC",
     },
     {
         .code = "what-if-thresholds", .severity = "what-if",
-        .when = "mmap_threshold_source = 'mp_' AND mmap_threshold > 131072",
-        .bytes = "iif(main_top_bytes > 131072, main_top_bytes - 131072, 0)",
+        .when = "mmap_threshold_source = 'mp_' AND mmap_threshold > 131072"
+                " AND kept_large_bytes >= " MIB,
+        .bytes = "kept_large_bytes",
         .confidence = "'medium'", .exactness = "'bound'",
         .title = "The thresholds have grown: blocks up to {mmap_threshold:bytes} come from the "
                  "heap, and free() trims the top only beyond {trim_threshold:bytes}",
-        .detail = "Freeing a mapped block raises both for good (dynamic thresholds).",
-        .advice = "MALLOC_MMAP_THRESHOLD_=131072 fixes both: large blocks go back at free().",
+        .detail = "Freeing a mapped block raises both for good (dynamic thresholds). The bound is "
+                  "main's top beyond 128 KiB and the holes of at least that.",
+        .advice = "MALLOC_MMAP_THRESHOLD_=131072 undoes the growth of the thresholds (now "
+                  "{mmap_threshold:bytes}): larger blocks go back at free()",
         .sql = "SELECT * FROM v_tunable WHERE name LIKE '%threshold'",
     },
     {
         .code = "what-if-compacted", .severity = "what-if",
         .when = "compact_bytes >= 4 * " MIB " AND retained_percent >= 20",
         .bytes = "compact_bytes", .confidence = "'medium'", .exactness = "'bound'",
-        .title = "If all live chunks stood side by side, {compact_bytes:bytes} less would do",
-        .detail = "A floor to measure against, not an answer: malloc never moves a chunk.",
+        .title = "All live chunks side by side: a floor to measure against, not an answer, since "
+                 "malloc never moves a chunk",
+        .detail = "Resident heap less what is live.",
         .advice = NULL,
         .sql = "SELECT heap_resident_bytes - live_resident_bytes FROM v_fact",
     },
@@ -270,7 +281,8 @@ const struct cf_rule cf_rules[] = {
         .code = "some-leak", .severity = "warning",
         .when = "examined = 1 AND leak_bytes >= 65536 AND NOT (" MUCH_LEAKED ")",
         .bytes = "leak_bytes", .confidence = LEAK_EVIDENCE, .exactness = "'at-least'",
-        .title = "Nothing reaches {leak_bytes:bytes} in {leak_chunks:count} live chunks",
+        .title = "Nothing points to {leak_bytes:bytes} in {leak_chunks:count} live "
+                 "chunk{leak_chunks:s}",
         .detail = "Too little to explain the memory, but it may grow.",
         .advice = NULL,
         .sql = "SELECT * FROM v_leak ORDER BY bytes DESC",
@@ -292,50 +304,61 @@ const struct cf_rule cf_rules[] = {
         .code = "heap-damaged", .severity = "critical",
         .when = "corruptions > 0",
         .bytes = "NULL", .confidence = "'high'", .exactness = "'exact'",
-        .title = "The heap is damaged in {corruptions:count} places",
+        .title = "THE HEAP IS DAMAGED in {corruptions:count} place{corruptions:s}",
         .detail = "Headers, links or counts contradict each other where the core is complete: "
                   "memory was overwritten, or the process was in the middle of malloc.",
-        .advice = "Look at what stands before the first damaged address.",
+        .advice = "Look at what stands before the first damaged address",
         .sql = "SELECT * FROM v_anomaly WHERE is_corruption",
     },
     {
         .code = "core-incomplete", .severity = "warning",
         .when = "complete = 0",
         .bytes = "missing_bytes", .confidence = "'high'", .exactness = "'exact'",
-        .title = "The core is incomplete: {missing_bytes:bytes} are missing",
-        .detail = "Figures count what is there and lack the rest.",
+        .title = "INCOMPLETE CORE[: {missing_bytes:bytes} is missing]",
+        .detail = "Every figure is for what is there and lacks the rest.",
         .advice = NULL,
         .sql = "SELECT * FROM v_segment WHERE missing_bytes > 0",
     },
     {
-        .code = "residency-at-least", .severity = "info",
-        .when = "residency_exact = 0 AND used_arenas > 0",
+        .code = "one-core", .severity = "limit",
+        .when = "used_arenas > 0",
         .bytes = "NULL", .confidence = "'high'", .exactness = "'exact'",
-        .title = "Resident figures are at least: judged by {residency_source:text}",
-        .detail = "The file no longer shows which pages were in memory, so pages full of zeros "
-                  "are taken for absent. A core that was copied with its holes (tar -S, cp "
-                  "--sparse=never keeps none) would be exact.",
+        .title = "Growth",
+        .detail = "Whether live memory is kept too long shows only in a second core of the same "
+                  "program, taken later.",
+        .advice = NULL,
+        .sql = "SELECT key, value FROM meta WHERE key IN ('core_path', 'pid')",
+    },
+    {
+        .code = "residency-unknown", .severity = "limit",
+        .when = "residency_exact = 0 AND used_arenas > 0 AND residency_source = 'none'",
+        .bytes = "NULL", .confidence = "'high'", .exactness = "'exact'",
+        .title = "What was in memory",
+        .detail = "Nothing in this file says which pages were resident, so figures of resident "
+                  "memory are unknown. A kernel core copied with its holes (tar -S, cp) says it.",
         .advice = NULL,
         .sql = "SELECT key, value FROM meta WHERE key LIKE 'residency%'",
     },
     {
-        .code = "roots-missing", .severity = "warning",
-        .when = "examined = 1 AND missing_roots > 0",
-        .bytes = "leak_bytes", .confidence = "'high'", .exactness = "'exact'",
-        .title = "Not all roots are in the core ({missing_roots:count} places): leaks may be "
-                 "overstated",
-        .detail = "What only a missing stack or mapping points to looks leaked.",
+        .code = "residency-at-least", .severity = "limit",
+        .when = "residency_exact = 0 AND used_arenas > 0 AND residency_source <> 'none'",
+        .bytes = "NULL", .confidence = "'high'", .exactness = "'exact'",
+        .title = "Exactly what was in memory",
+        .detail = "The file no longer shows which pages were resident; pages full of zeros are "
+                  "taken for absent, so resident figures are at least what is shown. A kernel core "
+                  "copied with its holes (tar -S, cp) is exact.",
         .advice = NULL,
-        .sql = "SELECT * FROM v_root WHERE missing_places > 0",
+        .sql = "SELECT key, value FROM meta WHERE key LIKE 'residency%'",
     },
     {
-        .code = "one-core", .severity = "info",
-        .when = "used_arenas > 0",
-        .bytes = "NULL", .confidence = "'high'", .exactness = "'exact'",
-        .title = "One core shows no growth",
-        .detail = "Whether live memory is kept too long shows only in a second core, taken later.",
+        .code = "roots-missing", .severity = "limit",
+        .when = "examined = 1 AND missing_roots > 0",
+        .bytes = "leak_bytes", .confidence = "'high'", .exactness = "'exact'",
+        .title = "Exactly what leaked",
+        .detail = "{missing_roots:count} place{missing_roots:s} where pointers may stand (stacks, "
+                  "mappings) are not in the core; what only those point to looks leaked.",
         .advice = NULL,
-        .sql = "SELECT key, value FROM meta WHERE key IN ('core_path', 'pid')",
+        .sql = "SELECT * FROM v_root WHERE missing_places > 0",
     },
 };
 

@@ -16,7 +16,7 @@
 struct cf_rule {
     const char *code;       /* of the finding */
     const char *verdict;    /* code of v_verdict, or NULL: a finding only */
-    const char *severity;   /* critical, warning, info */
+    const char *severity;   /* critical, warning, info, what-if, limit */
     const char *when;       /* SQL over v_fact, true when the rule speaks */
     const char *bytes;      /* SQL over v_fact: what it is about */
     const char *confidence; /* SQL over v_fact: 'high', 'medium' or 'low' */

@@ -7,6 +7,13 @@
 #include "base/err.h"
 #include "base/number.h"
 
+/* A sentence as it grows; what does not fit is cut. */
+struct sentence {
+    char *text;
+    size_t bytes;
+    size_t used;
+};
+
 static int column_named(const struct cf_stmt *row, const char *name, size_t length) {
     for (int i = 0; i < cf_stmt_nr_columns(row); i++) {
         const char *column = cf_stmt_column_name(row, i);
@@ -16,55 +23,99 @@ static int column_named(const struct cf_stmt *row, const char *name, size_t leng
     return -1;
 }
 
-static bool print_fact(const struct cf_stmt *row, int column, const char *how, char *out,
-                       size_t bytes) {
-    char number[CF_NUMBER_MAX];
-    bool is_null = cf_stmt_is_null(row, column);
-    if (strncmp(how, "bytes}", 6) == 0)
-        (void)snprintf(out, bytes, "%s",
-                       is_null ? "an unknown amount"
-                               : cf_number_bytes(number, (uint64_t)cf_stmt_i64(row, column)));
-    else if (strncmp(how, "count}", 6) == 0)
-        (void)snprintf(out, bytes, "%s",
-                       is_null ? "unknown" : cf_number_count(number, cf_stmt_i64(row, column)));
-    else if (strncmp(how, "percent}", 8) == 0)
-        (void)snprintf(out, bytes, "%s",
-                       is_null ? "unknown"
-                               : cf_number_percent(number, cf_stmt_double(row, column)));
-    else if (strncmp(how, "text}", 5) == 0)
-        (void)snprintf(out, bytes, "%s", is_null ? "unknown" : cf_stmt_text(row, column));
-    else
-        return false;
-    return true;
+static const char *bytes_text(char number[CF_NUMBER_MAX], const struct cf_stmt *row, int column) {
+    return cf_number_bytes(number, (uint64_t)cf_stmt_i64(row, column));
 }
 
-static void append(char *out, size_t bytes, size_t *used, const char *text, size_t length) {
-    size_t room = bytes - 1 - *used;
+static const char *amount_text(char number[CF_NUMBER_MAX], const struct cf_stmt *row, int column) {
+    return cf_stmt_i64(row, column) == 0 ? "nothing" : bytes_text(number, row, column);
+}
+
+static const char *count_text(char number[CF_NUMBER_MAX], const struct cf_stmt *row, int column) {
+    return cf_number_count(number, cf_stmt_i64(row, column));
+}
+
+static const char *percent_text(char number[CF_NUMBER_MAX], const struct cf_stmt *row, int column) {
+    return cf_number_percent(number, cf_stmt_double(row, column));
+}
+
+static const char *plain_text(char number[CF_NUMBER_MAX], const struct cf_stmt *row, int column) {
+    (void)number;
+    return cf_stmt_text(row, column);
+}
+
+static const char *plural_text(char number[CF_NUMBER_MAX], const struct cf_stmt *row, int column) {
+    (void)number;
+    return cf_stmt_i64(row, column) == 1 ? "" : "s";
+}
+
+static const struct how {
+    const char *name;
+    const char *unknown; /* what a NULL reads */
+    bool zero_counts;    /* a 0 is worth its brackets */
+    const char *(*text)(char number[CF_NUMBER_MAX], const struct cf_stmt *row, int column);
+} hows[] = {
+    {"bytes", "an unknown amount", false, bytes_text}, {"amount", "an unknown amount", true,
+                                                        amount_text},
+    {"count", "an unknown number", false, count_text}, {"percent", "an unknown part", true,
+                                                        percent_text},
+    {"text", "unknown", true, plain_text},             {"s", "s", true, plural_text},
+};
+
+static const struct how *how_named(const char *name, size_t length) {
+    for (size_t i = 0; i < sizeof hows / sizeof hows[0]; i++)
+        if (strlen(hows[i].name) == length && strncmp(hows[i].name, name, length) == 0)
+            return &hows[i];
+    return NULL;
+}
+
+static void append(struct sentence *out, const char *text, size_t length) {
+    size_t room = out->bytes - 1 - out->used;
     size_t take = length < room ? length : room;
-    memcpy(out + *used, text, take);
-    *used += take;
-    out[*used] = '\0';
+    memcpy(out->text + out->used, text, take);
+    out->used += take;
+    out->text[out->used] = '\0';
+}
+
+/* The fact in braces at `text`; `*said` turns false where there is nothing to say. */
+static int append_fact(struct sentence *out, const char *text, const struct cf_stmt *row,
+                       bool *said, struct cf_err *err) {
+    size_t name = strcspn(text + 1, ":}");
+    int column = column_named(row, text + 1, name);
+    const char *kind = text + 1 + name + (text[1 + name] == ':');
+    const struct how *how = how_named(kind, strcspn(kind, "}"));
+    if (column < 0 || how == NULL)
+        return cf_err_set(err, CF_EINTERNAL, "a rule names a fact that is not there: %.40s", text);
+    char number[CF_NUMBER_MAX];
+    bool is_null = cf_stmt_is_null(row, column);
+    if (is_null || (!how->zero_counts && cf_stmt_i64(row, column) == 0))
+        *said = false;
+    const char *fact = is_null ? how->unknown : how->text(number, row, column);
+    append(out, fact, strlen(fact));
+    return CF_OK;
 }
 
 int cf_template_fill(const char *text, const struct cf_stmt *row, char *out, size_t bytes,
                      struct cf_err *err) {
-    size_t used = 0;
+    struct sentence sentence = {.text = out, .bytes = bytes};
+    size_t opened = 0;
+    bool said = true;
     out[0] = '\0';
     while (*text != '\0') {
-        size_t plain = strcspn(text, "{");
-        append(out, bytes, &used, text, plain);
+        size_t plain = strcspn(text, "{[]");
+        append(&sentence, text, plain);
         text += plain;
-        if (*text == '\0')
-            break;
-        size_t name = strcspn(text + 1, ":}");
-        char fact[512];
-        int column = column_named(row, text + 1, name);
-        if (column < 0 || text[1 + name] != ':' ||
-            !print_fact(row, column, text + 2 + name, fact, sizeof fact))
-            return cf_err_set(err, CF_EINTERNAL, "a rule names a fact that is not there: %.40s",
-                              text);
-        append(out, bytes, &used, fact, strlen(fact));
-        text += strcspn(text, "}") + 1;
+        int status = *text == '{' ? append_fact(&sentence, text, row, &said, err) : CF_OK;
+        if (status != CF_OK)
+            return status;
+        if (*text == '[') {
+            opened = sentence.used;
+            said = true;
+        }
+        if (*text == ']' && !said)
+            out[sentence.used = opened] = '\0';
+        text += *text == '{' ? strcspn(text, "}") : 0;
+        text += *text != '\0';
     }
     return CF_OK;
 }

@@ -1,8 +1,16 @@
 /*
  * The sentences of the rules, with the facts in them. A template names facts in braces with how
- * to print them: "{releasable_bytes:bytes} of {arenas:count} arenas ({live_share:percent})", and
- * ":text" for a text; the names are columns of the row that a statement stands on. A fact that is
- * NULL prints as "an unknown amount" (bytes) or "unknown".
+ * to print them; the names are columns of the row that a statement stands on:
+ *
+ *     {pinned_bytes:bytes}     "1.2 MiB"; NULL: "an unknown amount"
+ *     {leak_bytes:amount}      the same, but a 0 reads "nothing"
+ *     {arenas:count}           "61,204"; NULL: "an unknown number"
+ *     {arenas:s}               "s", or "" where it is 1
+ *     {heap_percent:percent}   "11.5 %"; NULL: "an unknown part"
+ *     {outsider_name:text}     as it stands; NULL: "unknown"
+ *
+ * What stands in [brackets], which do not nest, is left out where a fact in it is NULL, or is 0
+ * bytes or a count of 0.
  */
 #ifndef CF_RULES_TEMPLATE_H
 #define CF_RULES_TEMPLATE_H

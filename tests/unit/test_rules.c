@@ -110,7 +110,9 @@ static void fill_tables(struct cf_db *db, const struct judged *judged) {
                    "INSERT INTO waste (arena_id, class, class_order, bytes) VALUES"
                    " (NULL, 'live', 1, %d << 20), (NULL, 'releasable', 3, %d << 20),"
                    " (NULL, 'pinned', 4, %d << 20), (NULL, 'top', 5, %d << 20),"
-                   " (1, 'top', 5, %d << 20)",
+                   " (1, 'top', 5, %d << 20), (NULL, 'overhead', 2, 0), (NULL, 'cached', 6, 0),"
+                   " (NULL, 'edge', 7, 0), (1, 'overhead', 2, 0), (1, 'cached', 6, 0),"
+                   " (1, 'edge', 7, 0)",
                    judged->live, judged->releasable, judged->pinned, judged->top, judged->top);
     must(db, sql);
     (void)snprintf(sql, sizeof sql,
@@ -167,11 +169,17 @@ static void a_template_says_what_is_not_known(void **state) {
     bool found;
     char out[128], small[8];
     assert_int_equal(cf_db_prepare(db, "SELECT 2048 AS a, NULL AS b, 61204 AS c, 11.46 AS d,"
-                                       " 'x' AS e", &row, &err), CF_OK);
+                                       " 'x' AS e, 0 AS f, 1 AS g", &row, &err), CF_OK);
     assert_int_equal(cf_stmt_step(row, &found, &err), CF_OK);
     assert_int_equal(cf_template_fill("{a:bytes}, {b:bytes}, {c:count}, {d:percent}, {e:text}",
                                       row, out, sizeof out, &err), CF_OK);
     assert_string_equal(out, "2.0 KiB, an unknown amount, 61,204, 11.5 %, x");
+    assert_int_equal(cf_template_fill("{f:amount}, {b:amount}, {c:s}, {g:s}, {b:count}", row, out,
+                                      sizeof out, &err), CF_OK);
+    assert_string_equal(out, "nothing, an unknown amount, s, , an unknown number");
+    assert_int_equal(cf_template_fill("a[ b {c:count}][ c {b:bytes}][ d {f:count}][ e {f:amount}]",
+                                      row, out, sizeof out, &err), CF_OK);
+    assert_string_equal(out, "a b 61,204 e nothing");
     assert_int_equal(cf_template_fill("{a:bytes} and more", row, small, sizeof small, &err), CF_OK);
     assert_string_equal(small, "2.0 KiB");
     assert_int_equal(cf_template_fill("{nobody:bytes}", row, out, sizeof out, &err), CF_EINTERNAL);

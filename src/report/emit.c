@@ -1,0 +1,16 @@
+#include "report/emit.h"
+
+#include "base/err.h"
+
+int cf_emit(const struct cf_doc *doc, const struct cf_report_options *options, FILE *sink,
+            struct cf_err *err) {
+    switch (options->format) {
+    case CF_FORMAT_TEXT:
+        return cf_emit_text(doc, options, sink, err);
+    case CF_FORMAT_MARKDOWN:
+    case CF_FORMAT_HTML:
+    case CF_FORMAT_JSON:
+        break;
+    }
+    return cf_err_set(err, CF_EUSAGE, "this version of corefrag does not write that format");
+}

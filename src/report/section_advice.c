@@ -1,0 +1,56 @@
+/* What would help, and what it would give back. */
+#include <string.h>
+
+#include "report/section.h"
+
+static const char advice_sql[] = "SELECT * FROM v_advice";
+
+static const struct cf_column advice_columns[] = {
+    {"", "rank", CF_UNIT_COUNT, 0},
+    {"what", "advice", CF_UNIT_TEXT, 0},
+    {"gives back", "gives_back_bytes", CF_UNIT_BYTES, CF_IS_OPTIONAL},
+    {"how sure", "exactness", CF_UNIT_TEXT, 0},
+    {"rule", "code", CF_UNIT_TEXT, CF_IS_DETAIL},
+    {"why", "detail", CF_UNIT_TEXT, CF_IS_DETAIL},
+    {"sql", "sql", CF_UNIT_TEXT, CF_IS_DETAIL},
+};
+
+static enum cf_mark mark_named(const char *exactness) {
+    if (strcmp(exactness, "bound") == 0)
+        return CF_MARK_BOUND;
+    return strcmp(exactness, "at-least") == 0 ? CF_MARK_AT_LEAST : CF_MARK_EXACT;
+}
+
+static void add_advice(struct cf_report *report, void *target, const struct cf_stmt *row) {
+    struct cf_table *table = target;
+    (void)report;
+    if (table == NULL)
+        return;
+    bool has_bytes = !cf_stmt_is_null(row, 1);
+    enum cf_mark mark = mark_named(cf_stmt_text(row, 2));
+    cf_table_integer(table, (int64_t)cf_table_nr_rows(table) + 1, CF_MARK_EXACT);
+    cf_table_text(table, cf_stmt_text(row, 0));
+    if (has_bytes)
+        cf_table_integer(table, cf_stmt_i64(row, 1), mark);
+    else
+        cf_table_empty(table);
+    cf_table_text(table, !has_bytes                 ? ""
+                         : mark == CF_MARK_AT_LEAST ? "at least"
+                                                    : cf_stmt_text(row, 2));
+    for (int column = 3; column < 6; column++)
+        cf_table_text(table, cf_stmt_text(row, column));
+}
+
+int cf_report_advice(struct cf_report *report, struct cf_err *err) {
+    bool found;
+    int64_t rows = 0;
+    int status =
+        cf_db_query_i64(report->db, "SELECT count(*) FROM v_advice", &found, &rows, err);
+    if (status != CF_OK || rows == 0)
+        return status;
+    struct cf_section *section = cf_doc_section(report->doc, "advice", "What would help");
+    struct cf_table *table =
+        cf_section_table(section, NULL, advice_sql, advice_columns,
+                         sizeof advice_columns / sizeof advice_columns[0]);
+    return cf_report_each(report, advice_sql, add_advice, table, err);
+}

@@ -1,0 +1,83 @@
+/* The whole process: malloc's part of it, and what else there is. */
+#include "report/section.h"
+
+static const struct cf_column memory_columns[] = {
+    {"part", "part", CF_UNIT_TEXT, 0},
+    {"kind", "kind", CF_UNIT_TEXT, CF_IS_DETAIL},
+    {"anonymous", "is_anonymous", CF_UNIT_COUNT, CF_IS_DETAIL},
+    {"mappings", "mappings", CF_UNIT_COUNT, CF_IS_DETAIL},
+    {"mapped", "mapped_bytes", CF_UNIT_BYTES, 0},
+    {"resident", "resident_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY},
+    {"", "note", CF_UNIT_TEXT, 0},
+};
+
+static const struct cf_query memory_query = {
+    .sql = "SELECT * FROM v_memory",
+    .columns = memory_columns,
+    .nr_columns = sizeof memory_columns / sizeof memory_columns[0],
+    .rows = 20,
+};
+
+static const struct cf_column kernel_columns[] = {
+    {"the kernel counts", "name", CF_UNIT_TEXT, 0},
+    {"kernel", "kernel_bytes", CF_UNIT_BYTES, 0},
+    {"this report", "report_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY | CF_IS_OPTIONAL},
+    {"", "note", CF_UNIT_TEXT, 0},
+};
+
+static const struct cf_query kernel_query = {
+    .title = "What the kernel counted:",
+    .sql = "SELECT * FROM v_kernel",
+    .columns = kernel_columns,
+    .nr_columns = sizeof kernel_columns / sizeof kernel_columns[0],
+    .rows = 12,
+};
+
+/* The whole address space piece by piece; too long for a page. */
+static const struct cf_column budget_columns[] = {
+    {"kind", "kind", CF_UNIT_TEXT, 0},
+    {"label", "label", CF_UNIT_TEXT, 0},
+    {"anonymous", "is_anonymous", CF_UNIT_COUNT, CF_IS_DETAIL},
+    {"mappings", "mappings", CF_UNIT_COUNT, 0},
+    {"mapped", "mapped_bytes", CF_UNIT_BYTES, 0},
+    {"resident", "resident_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY},
+};
+
+static const struct cf_query budget_query = {
+    .title = "The same, piece by piece:",
+    .sql = "SELECT * FROM v_budget",
+    .columns = budget_columns,
+    .nr_columns = sizeof budget_columns / sizeof budget_columns[0],
+};
+
+static void add_sum(struct cf_report *report, struct cf_table *table) {
+    const struct cf_fact *sum = cf_report_fact(report, "resident_bytes");
+    if (table == NULL)
+        return;
+    cf_table_text(table, "sum of anonymous");
+    for (int i = 0; i < 4; i++)
+        cf_table_empty(table);
+    if (sum->is_known)
+        cf_table_integer(table, sum->integer, cf_report_residency_mark(report));
+    else
+        cf_table_unknown(table);
+    cf_table_text(table, "the kernel's Anonymous, less module data");
+}
+
+int cf_report_budget(struct cf_report *report, struct cf_err *err) {
+    struct cf_section *section = cf_doc_section(report->doc, "budget", "The whole process");
+    struct cf_table *table;
+    bool found;
+    int64_t has_kernel = 0;
+    int status = cf_report_table(report, section, &memory_query, &table, NULL, err);
+    if (status != CF_OK)
+        return status;
+    add_sum(report, table);
+    status = cf_db_query_i64(report->db, "SELECT count(*) FROM sqlite_schema WHERE name = "
+                                         "'v_kernel'", &found, &has_kernel, err);
+    if (status == CF_OK && has_kernel > 0)
+        status = cf_report_table(report, section, &kernel_query, NULL, NULL, err);
+    if (status == CF_OK && report->options->full)
+        status = cf_report_table(report, section, &budget_query, NULL, NULL, err);
+    return status;
+}
