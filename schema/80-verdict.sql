@@ -112,9 +112,11 @@ WITH malloc_kind (kind) AS (
     (SELECT sum(coalesce(unlocked_resident_bytes, unlocked_bytes)) FROM v_top_pin WHERE rank = 1)
         AS unlock_1_bytes,
     (SELECT sum(unlocked) FROM (SELECT max(coalesce(unlocked_resident_bytes, unlocked_bytes))
-                                AS unlocked FROM v_top_pin WHERE rank <= 10 GROUP BY arena_id)) AS unlock_10_bytes,
+                                AS unlocked FROM v_top_pin WHERE rank <= 10 GROUP BY arena_id))
+        AS unlock_10_bytes,
     (SELECT sum(unlocked) FROM (SELECT max(coalesce(unlocked_resident_bytes, unlocked_bytes))
-                                AS unlocked FROM v_top_pin WHERE rank <= 100 GROUP BY arena_id)) AS unlock_100_bytes,
+                                AS unlocked FROM v_top_pin WHERE rank <= 100 GROUP BY arena_id))
+        AS unlock_100_bytes,
     (SELECT count(*) FROM v_top_pin WHERE rank = 1) AS pinned_tops,
     (SELECT count(*) FROM v_anomaly WHERE is_corruption) AS corruptions,
     (SELECT count(*) FROM v_anomaly) AS anomalies
