@@ -58,6 +58,9 @@ struct cf_malloc {
     CF_ARRAY(struct cf_heap_info) heaps;
     CF_ARRAY(struct cf_tcache_ref) tcaches;
     CF_ARRAY(struct cf_thread_malloc) threads;
+    bool has_tls; /* where both variables stand, from the thread pointer */
+    int64_t tls_arena;
+    int64_t tls_tcache;
 };
 
 int cf_arenas_find(const struct cf_context *ctx, struct cf_malloc *m, struct cf_err *err);

@@ -158,3 +158,11 @@ const struct cf_thread_malloc *cf_malloc_thread(const struct cf_malloc *m, size_
 uint64_t cf_malloc_reveal(const struct cf_malloc *m, uint64_t field_addr, uint64_t stored) {
     return m->safe_linking ? stored ^ field_addr >> 12 : stored;
 }
+
+bool cf_malloc_tls(const struct cf_malloc *m, int64_t *arena, int64_t *tcache) {
+    if (!m->has_tls)
+        return false;
+    *arena = m->tls_arena;
+    *tcache = m->tls_tcache;
+    return true;
+}

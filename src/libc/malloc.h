@@ -96,6 +96,8 @@ size_t cf_malloc_nr_tcaches(const struct cf_malloc *m); /* sorted by address */
 const struct cf_tcache_ref *cf_malloc_tcache(const struct cf_malloc *m, size_t index);
 /* One for each thread of the core, in its order. */
 const struct cf_thread_malloc *cf_malloc_thread(const struct cf_malloc *m, size_t index);
+/* Where thread_arena and tcache stand, counted from a thread pointer; false: not both are known. */
+bool cf_malloc_tls(const struct cf_malloc *m, int64_t *arena, int64_t *tcache);
 
 /* The chunk that a stored link names: undoes safe-linking (PROTECT_PTR, 2.32+) where in use. */
 uint64_t cf_malloc_reveal(const struct cf_malloc *m, uint64_t field_addr, uint64_t stored);

@@ -202,6 +202,9 @@ int cf_tls_find(struct cf_malloc *m, struct cf_err *err) {
         status = search_tcache(m, has_arena, arena_offset, &has_tcache, &tcache_offset, err);
     if (status != CF_OK)
         return status;
+    m->has_tls = has_arena && has_tcache;
+    m->tls_arena = arena_offset;
+    m->tls_tcache = tcache_offset;
     read_threads(m, has_arena ? &arena_offset : NULL, has_tcache ? &tcache_offset : NULL);
     return CF_OK;
 }

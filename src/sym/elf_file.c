@@ -26,6 +26,7 @@ struct cf_elf_file {
     unsigned nr_phdrs;
     struct cf_elf_section *sections;
     size_t nr_sections;
+    size_t declared_sections, declared_phdrs;
 };
 
 /* Bytes [offset, offset + bytes) of the file, or NULL. */
@@ -169,6 +170,8 @@ static int parse(struct cf_elf_file *file, struct cf_err *err) {
         return cf_err_set(err, CF_EINPUT, "%s: not a program or library of this machine's kind",
                           file->path);
     size_t each = file->is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
+    file->declared_sections = header.nr_sections;
+    file->declared_phdrs = header.nr_phdrs;
     if (header.phdr_bytes == each && header.nr_phdrs <= MAX_PHDRS &&
         span(file, header.phdrs, header.nr_phdrs * each) != NULL) {
         file->phdrs = header.phdrs;
@@ -292,6 +295,17 @@ bool cf_elf_file_base(const struct cf_elf_file *file, uint64_t page_bytes, uint6
         return true;
     }
     return false;
+}
+
+bool cf_elf_file_is_sound(const struct cf_elf_file *file) {
+    for (size_t i = 0; i < file->nr_sections; i++) {
+        const struct cf_elf_section *section = &file->sections[i];
+        bool is_empty =
+            section->type == SHT_NOBITS || section->type == SHT_NULL || section->bytes == 0;
+        if ((section->data == NULL && !is_empty) || section->link >= file->declared_sections)
+            return false;
+    }
+    return file->nr_sections == file->declared_sections && file->nr_phdrs == file->declared_phdrs;
 }
 
 const unsigned char *cf_elf_file_headers(const struct cf_elf_file *file, size_t *bytes) {

@@ -47,6 +47,10 @@ size_t cf_elf_file_build_id(const struct cf_elf_file *file, unsigned char *out, 
  * PT_LOAD. `page_bytes` is a power of two. */
 bool cf_elf_file_base(const struct cf_elf_file *file, uint64_t page_bytes, uint64_t *out);
 
+/* Every section lies in the file and links to one that is there: what a library that is less wary
+ * than we are may be given. */
+bool cf_elf_file_is_sound(const struct cf_elf_file *file);
+
 /* The header and the program headers, for a comparison with an image in memory. NULL: cut. */
 const unsigned char *cf_elf_file_headers(const struct cf_elf_file *file, size_t *bytes);
 
