@@ -47,7 +47,10 @@ CREATE TABLE module (
     build_id TEXT,
     kind TEXT NOT NULL,
     mapped_bytes INTEGER NOT NULL,
-    resident_bytes INTEGER
+    resident_bytes INTEGER,
+    symbols TEXT NOT NULL,
+    symbols_file TEXT,
+    symbols_verified INTEGER
 );
 CREATE INDEX module_start ON module (start);
 
@@ -55,7 +58,8 @@ CREATE VIEW v_module AS
 SELECT module_id,
        start, printf('0x%x', start) AS start_hex,
        end, printf('0x%x', end) AS end_hex,
-       flags, file, build_id, kind, mapped_bytes, resident_bytes
+       flags, file, build_id, kind, mapped_bytes, resident_bytes,
+       symbols, symbols_file, symbols_verified
 FROM module;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
@@ -70,7 +74,10 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_module', 'build_id', 'text', 'GNU build id in hex; NULL when it has none or its first page is not in the core.'),
 ('v_module', 'kind', 'text', 'elf: starts with an ELF header; file: does not; unknown: its first page is not in the core.'),
 ('v_module', 'mapped_bytes', 'bytes', 'Sum of its mappings.'),
-('v_module', 'resident_bytes', 'bytes', 'In memory when the core was written; NULL: a core cannot tell for file mappings.');
+('v_module', 'resident_bytes', 'bytes', 'In memory when the core was written; NULL: a core cannot tell for file mappings.'),
+('v_module', 'symbols', 'text', 'Where its symbols come from: symtab (its file), debug (its debug file), dynsym (its file, exported names only), core; or why there are none: stripped, other-file (a file of that name has another build id and is not used), no-file, no-build-id (the core has none to compare), not-elf.'),
+('v_module', 'symbols_file', 'text', 'That file, on the machine of the analysis; of other-file the one that was refused; NULL: none.'),
+('v_module', 'symbols_verified', '0/1', '1: the file''s build id is the core''s. 0: the file was named by --exe, and the core has no build id to compare. NULL: no symbols.');
 
 CREATE TABLE thread (
     thread_id INTEGER PRIMARY KEY,

@@ -106,8 +106,8 @@ FROM anomaly;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_anomaly', '', '', 'One row for each thing that does not add up, in the core file or in the heap.'),
-('v_anomaly', 'anomaly_id', 'id', 'From 1: the file''s first, then the address space''s, then the heap''s.'),
-('v_anomaly', 'source', 'text', 'core: the file; memory: its address space; heap: malloc''s structures.'),
+('v_anomaly', 'anomaly_id', 'id', 'From 1: the file''s first, then the address space''s, the heap''s, and those of symbols.'),
+('v_anomaly', 'source', 'text', 'core: the file; memory: its address space; heap: malloc''s structures; symbols: what symbols and DWARF say against the patterns.'),
 ('v_anomaly', 'code', 'text', 'What kind of thing, as a short word.'),
 ('v_anomaly', 'is_corruption', '0/1', '1: the heap contradicts itself where the core is complete.'),
 ('v_anomaly', 'arena_id', 'id', 'Arena; NULL: none or not known.'),

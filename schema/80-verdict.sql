@@ -119,7 +119,9 @@ WITH malloc_kind (kind) AS (
         AS unlock_100_bytes,
     (SELECT count(*) FROM v_top_pin WHERE rank = 1) AS pinned_tops,
     (SELECT count(*) FROM v_anomaly WHERE is_corruption) AS corruptions,
-    (SELECT count(*) FROM v_anomaly) AS anomalies
+    (SELECT count(*) FROM v_anomaly) AS anomalies,
+    (SELECT count(*) FROM v_anomaly WHERE code = 'witness-disagrees') AS contradictions,
+    (SELECT count(*) FROM v_module WHERE symbols_verified = 0) AS unverified_files
 )
 SELECT *,
        100.0 * retained_free_bytes / nullif(heap_resident_bytes, 0) AS retained_percent,
@@ -200,6 +202,8 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'pinned_tops', 'count', 'Arenas with a live chunk below their top.'),
 ('v_fact', 'corruptions', 'count', 'Rows of v_anomaly that mean a damaged heap.'),
 ('v_fact', 'anomalies', 'count', 'Rows of v_anomaly.'),
+('v_fact', 'contradictions', 'count', 'Times that symbols or DWARF contradict what the patterns found.'),
+('v_fact', 'unverified_files', 'count', 'Files that were used though their build id could not be compared (--exe).'),
 ('v_fact', 'retained_percent', 'percent', 'retained_free_bytes of heap_resident_bytes.'),
 ('v_fact', 'heap_percent', 'percent', 'heap_resident_bytes of resident_bytes.'),
 ('v_fact', 'outside_bytes', 'bytes', 'resident_bytes that are not malloc''s.'),

@@ -92,7 +92,7 @@ static int store_meta(struct run *run, enum cf_outcome outcome, struct cf_err *e
     const struct cf_meta meta = {
         .core_path = run->core_path,
         .libc = cf_reading_libc(&run->reading),
-        .located_by = "pattern",
+        .located_by = cf_witness_located_by(&run->reading.witness),
         .chunks = chunks_name(run->options->chunks),
         .reachability = run->reach != NULL,
         .outcome = outcome,
@@ -106,7 +106,7 @@ static int store_tables(struct run *run, enum cf_outcome outcome, struct cf_err 
     cf_progress(run->ctx, "storing tables", 0, 0);
     int status = store_meta(run, outcome, err);
     if (status == CF_OK)
-        status = cf_rows_process(db, pt, run->reading.modules, err);
+        status = cf_rows_process(db, pt, run->reading.symbols, err);
     if (status == CF_OK)
         status = cf_rows_malloc(db, pt, run->sizes, run->holes, &run->kept, run->options->chunks,
                                 err);
@@ -121,7 +121,7 @@ static int store_tables(struct run *run, enum cf_outcome outcome, struct cf_err 
     if (status == CF_OK)
         status = cf_process_store(&run->process, &run->reading, run->options, db, err);
     if (status == CF_OK)
-        status = cf_rows_anomaly(db, pt, err);
+        status = cf_rows_anomaly(db, pt, &run->reading.witness, err);
     return status;
 }
 

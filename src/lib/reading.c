@@ -22,7 +22,12 @@ int cf_reading_open(const struct cf_context *ctx, const char *path,
     if (status == CF_OK)
         status = cf_modules_new(reading->mem, &reading->modules, err);
     if (status == CF_OK)
+        status = cf_symbols_open(ctx, reading->mem, reading->modules, options, &reading->symbols,
+                                 err);
+    if (status == CF_OK)
         status = cf_malloc_find(ctx, reading->mem, &reading->found, err);
+    if (status == CF_OK)
+        cf_witness_ask(reading->symbols, reading->found, &reading->witness);
     if (status == CF_OK)
         status = cf_ptmalloc_walk(ctx, reading->found, options->threads, &reading->pt, err);
     return status;
@@ -31,6 +36,7 @@ int cf_reading_open(const struct cf_context *ctx, const char *path,
 void cf_reading_fini(struct cf_reading *reading) {
     cf_ptmalloc_free(reading->pt);
     cf_malloc_free(reading->found);
+    cf_symbols_free(reading->symbols);
     cf_modules_free(reading->modules);
     cf_mem_free(reading->mem);
     cf_core_free(reading->core);

@@ -12,20 +12,25 @@
 #include "corefrag.h"
 #include "input/input.h"
 #include "libc/malloc.h"
+#include "libc/witness.h"
 #include "mem/mem.h"
 #include "ptmalloc/heap.h"
 #include "sym/module.h"
+#include "sym/symbols.h"
 
 struct cf_reading {
     struct cf_input *input;
     struct cf_core *core;
     struct cf_mem *mem;
     struct cf_modules *modules;
+    struct cf_symbols *symbols;
     struct cf_malloc *found;
+    struct cf_witness witness;
     struct cf_ptmalloc *pt;
 };
 
-/* Everything up to the walk. `path` "-" is standard input, also from a pipe. */
+/* Everything up to the walk. `path` "-" is standard input, also from a pipe. `options` is borrowed
+ * until the end of the reading. */
 int cf_reading_open(const struct cf_context *ctx, const char *path,
                     const struct cf_options *options, struct cf_reading *reading,
                     struct cf_err *err);

@@ -311,6 +311,27 @@ const struct cf_rule cf_rules[] = {
         .sql = "SELECT * FROM v_anomaly WHERE is_corruption",
     },
     {
+        .code = "witness-disagrees", .severity = "warning",
+        .when = "contradictions > 0",
+        .bytes = "NULL", .confidence = "'high'", .exactness = "'exact'",
+        .title = "Symbols contradict {contradictions:count} of the places and layouts that were "
+                 "found",
+        .detail = "malloc's data was found by its shape. The files at hand, with the core's build "
+                  "id, say otherwise; the figures still stand on the shape.",
+        .advice = "Give the files of the machine that the core comes from (--sysroot, "
+                  "--debuginfo).",
+        .sql = "SELECT * FROM v_anomaly WHERE code = 'witness-disagrees'",
+    },
+    {
+        .code = "file-unverified", .severity = "info",
+        .when = "unverified_files > 0",
+        .bytes = "NULL", .confidence = "'low'", .exactness = "'exact'",
+        .title = "The program's file is taken on trust: the core has no build id to compare",
+        .detail = "Names that come from it are right only if it is the file that ran.",
+        .advice = "Link programs with --build-id, and keep bit 0x10 of coredump_filter.",
+        .sql = "SELECT * FROM v_module WHERE symbols_verified = 0",
+    },
+    {
         .code = "core-incomplete", .severity = "warning",
         .when = "complete = 0",
         .bytes = "missing_bytes", .confidence = "'high'", .exactness = "'exact'",

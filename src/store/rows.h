@@ -16,13 +16,15 @@
 #include "analysis/types.h"
 #include "corefrag.h"
 #include "libc/tunables.h"
+#include "libc/witness.h"
 #include "ptmalloc/heap.h"
 #include "store/db.h"
 #include "sym/module.h"
+#include "sym/symbols.h"
 
 /* rows_process.c: segment, module, thread. */
-int cf_rows_process(struct cf_db *db, const struct cf_ptmalloc *pt,
-                    const struct cf_modules *modules, struct cf_err *err);
+int cf_rows_process(struct cf_db *db, const struct cf_ptmalloc *pt, struct cf_symbols *symbols,
+                    struct cf_err *err);
 
 /* rows_malloc.c: namespace, arena, heap, bin, tcache, mmapped_chunk. */
 int cf_rows_malloc(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf_sizes *sizes,
@@ -53,8 +55,9 @@ int cf_rows_allocator(struct cf_db *db, bool anonymous_dumped,
 /* rows_kept.c: trim_range, waste, page_run, top_pin, page_pin. */
 int cf_rows_kept(struct cf_db *db, const struct cf_kept *kept, struct cf_err *err);
 
-/* rows_anomaly.c: anomaly, of the core, its address space and the heap. */
-int cf_rows_anomaly(struct cf_db *db, const struct cf_ptmalloc *pt, struct cf_err *err);
+/* rows_anomaly.c: anomaly, of the core, its address space, the heap and the second witness. */
+int cf_rows_anomaly(struct cf_db *db, const struct cf_ptmalloc *pt,
+                    const struct cf_witness *witness, struct cf_err *err);
 
 /* What meta says besides what the objects know. */
 struct cf_meta {

@@ -28,7 +28,21 @@ static int insert_anomaly(struct cf_insert *in, const struct cf_anomaly *anomaly
     return cf_insert_row(in, err);
 }
 
-int cf_rows_anomaly(struct cf_db *db, const struct cf_ptmalloc *pt, struct cf_err *err) {
+static int insert_contradiction(struct cf_insert *in, const struct cf_contradiction *row,
+                                struct cf_err *err) {
+    cf_insert_text(in, "symbols");
+    cf_insert_text(in, "witness-disagrees");
+    cf_insert_u64(in, false);
+    cf_insert_null(in);
+    cf_insert_null(in);
+    cf_insert_u64_if(in, row->addr != 0, row->addr);
+    cf_insert_null(in);
+    cf_insert_text(in, row->detail);
+    return cf_insert_row(in, err);
+}
+
+int cf_rows_anomaly(struct cf_db *db, const struct cf_ptmalloc *pt,
+                    const struct cf_witness *witness, struct cf_err *err) {
     const struct cf_mem *mem = cf_malloc_mem(cf_ptmalloc_malloc(pt));
     const struct cf_core *core = cf_mem_core(mem);
     CF_CLEANUP_INSERT struct cf_insert in = {0};
@@ -42,5 +56,7 @@ int cf_rows_anomaly(struct cf_db *db, const struct cf_ptmalloc *pt, struct cf_er
         status = insert_flaw(&in, "memory", cf_mem_flaw(mem, i), err);
     for (size_t i = 0; status == CF_OK && i < cf_ptmalloc_nr_anomalies(pt); i++)
         status = insert_anomaly(&in, cf_ptmalloc_anomaly(pt, i), err);
+    for (size_t i = 0; status == CF_OK && i < witness->nr_contradictions; i++)
+        status = insert_contradiction(&in, &witness->contradictions[i], err);
     return status;
 }

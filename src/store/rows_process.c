@@ -73,24 +73,35 @@ static const char *module_kind_name(enum cf_module_kind kind) {
     return kind == CF_MODULE_ELF ? "elf" : kind == CF_MODULE_FILE ? "file" : "unknown";
 }
 
-static int insert_modules(struct cf_db *db, const struct cf_modules *modules, struct cf_err *err) {
+static int insert_module(struct cf_insert *in, size_t index, const struct cf_module *module,
+                         struct cf_symbols *symbols, struct cf_err *err) {
+    struct cf_symbols_source source = cf_symbols_source(symbols, module);
+    bool is_good = cf_symbols_state_is_good(source.state);
+    char flags[4];
+    flags_text(module->flags, flags);
+    cf_insert_u64(in, index);
+    cf_insert_u64(in, module->start);
+    cf_insert_u64(in, module->end);
+    cf_insert_text(in, flags);
+    cf_insert_text(in, module->path);
+    insert_build_id(in, module);
+    cf_insert_text(in, module_kind_name(module->kind));
+    cf_insert_u64(in, module->mapped_bytes);
+    cf_insert_text(in, cf_symbols_state_name(source.state));
+    cf_insert_text(in, source.state == CF_SYMBOLS_DEBUG ? source.debug_file : source.file);
+    cf_insert_u64_if(in, is_good, !source.unverified);
+    return cf_insert_row(in, err);
+}
+
+static int insert_modules(struct cf_db *db, struct cf_symbols *symbols, struct cf_err *err) {
+    const struct cf_modules *modules = cf_symbols_modules(symbols);
     CF_CLEANUP_INSERT struct cf_insert in = {0};
-    int status = cf_insert_begin(
-        &in, db, "module", "module_id, start, end, flags, file, build_id, kind, mapped_bytes", err);
-    for (size_t i = 0; status == CF_OK && i < cf_modules_nr(modules); i++) {
-        const struct cf_module *module = cf_modules_get(modules, i);
-        char flags[4];
-        flags_text(module->flags, flags);
-        cf_insert_u64(&in, i);
-        cf_insert_u64(&in, module->start);
-        cf_insert_u64(&in, module->end);
-        cf_insert_text(&in, flags);
-        cf_insert_text(&in, module->path);
-        insert_build_id(&in, module);
-        cf_insert_text(&in, module_kind_name(module->kind));
-        cf_insert_u64(&in, module->mapped_bytes);
-        status = cf_insert_row(&in, err);
-    }
+    int status = cf_insert_begin(&in, db, "module",
+                                 "module_id, start, end, flags, file, build_id, kind,"
+                                 " mapped_bytes, symbols, symbols_file, symbols_verified",
+                                 err);
+    for (size_t i = 0; status == CF_OK && i < cf_modules_nr(modules); i++)
+        status = insert_module(&in, i, cf_modules_get(modules, i), symbols, err);
     return status;
 }
 
@@ -160,12 +171,12 @@ static int insert_threads(struct cf_db *db, const struct cf_ptmalloc *pt, struct
     return status;
 }
 
-int cf_rows_process(struct cf_db *db, const struct cf_ptmalloc *pt,
-                    const struct cf_modules *modules, struct cf_err *err) {
+int cf_rows_process(struct cf_db *db, const struct cf_ptmalloc *pt, struct cf_symbols *symbols,
+                    struct cf_err *err) {
     const struct cf_mem *mem = cf_malloc_mem(cf_ptmalloc_malloc(pt));
-    int status = insert_segments(db, mem, modules, err);
+    int status = insert_segments(db, mem, cf_symbols_modules(symbols), err);
     if (status == CF_OK)
-        status = insert_modules(db, modules, err);
+        status = insert_modules(db, symbols, err);
     if (status == CF_OK)
         status = insert_threads(db, pt, err);
     return status;

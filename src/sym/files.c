@@ -67,8 +67,11 @@ static struct cf_elf_file *open_elf(struct search *search, const char *root, con
     int fd = open_plain(root, path);
     if (fd < 0)
         return NULL;
+    size_t root_bytes = root == NULL ? 0 : strlen(root);
+    while (root_bytes > 0 && root[root_bytes - 1] == '/')
+        root_bytes--;
     const char *slash = root != NULL && *path != '/' ? "/" : "";
-    (void)snprintf(name, sizeof name, "%s%s%s", root == NULL ? "" : root, slash, path);
+    (void)snprintf(name, sizeof name, "%.*s%s%s", (int)root_bytes, root, slash, path);
     int status = cf_elf_file_open(fd, name, &file, &err);
     if (status == CF_ENOMEM) {
         search->status = status;

@@ -272,7 +272,7 @@ bool cf_symbols_find_tls(struct cf_symbols *symbols, const struct cf_module *mod
 struct cf_symbols_source cf_symbols_source(struct cf_symbols *symbols,
                                            const struct cf_module *module) {
     const struct place *place = locate(symbols, module);
-    const char *other = place->own.other[0] != '\0' ? place->own.other : NULL;
+    const char *other = place->state == CF_SYMBOLS_OTHER_FILE ? place->own.other : NULL;
     return (struct cf_symbols_source){
         .state = place->state,
         .file = place->own.file != NULL ? cf_elf_file_path(place->own.file) : other,

@@ -110,7 +110,8 @@ static void a_core_without_a_heap_reads_well(void **state) {
         {review_complete, "INSERT INTO meta VALUES ('anonymous_dumped', 0);",
          "UNKNOWN: private anonymous memory was left out of this core"},
         {review_complete, "INSERT INTO module VALUES (0, 4096, 8192, 'r-x', "
-                          "'/lib/libjemalloc.so.2', NULL, 'elf', 4096, NULL);",
+                          "'/lib/libjemalloc.so.2', NULL, 'elf', 4096, NULL, 'no-file', NULL, "
+                          "NULL);",
          "/lib/libjemalloc.so.2"},
         {"", "", "this core has no heap of glibc's malloc."},
     };
