@@ -41,6 +41,7 @@ void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Options that several commands have; argp children. Their input is the struct named. */
 extern const struct argp cli_analyze_argp;  /* struct cli_analysis */
+extern const struct argp cli_files_argp;    /* struct cf_options */
 extern const struct argp cli_report_argp;   /* struct cf_report_options */
 extern const struct argp cli_progress_argp; /* struct cli_progress */
 

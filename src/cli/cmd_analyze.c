@@ -29,6 +29,9 @@ static enum cf_chunks parse_chunks(struct argp_state *state, const char *arg) {
 static error_t parse_analysis(int key, char *arg, struct argp_state *state) {
     struct cli_analysis *analysis = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &analysis->options;
+        return 0;
     case 'o':
         if (*arg == '\0')
             argp_error(state, "-o takes the name of a file");
@@ -75,7 +78,12 @@ static const struct argp_option analysis_options[] = {
     {0},
 };
 
-const struct argp cli_analyze_argp = {.options = analysis_options, .parser = parse_analysis};
+static const struct argp_child analysis_children[] = {
+    {&cli_files_argp, 0, "Files of symbols (used only with the build id that the core has):", 0},
+    {0}};
+
+const struct argp cli_analyze_argp = {
+    .options = analysis_options, .parser = parse_analysis, .children = analysis_children};
 
 bool cli_analysis_name_db(struct cli_analysis *analysis) {
     if (analysis->db != NULL)

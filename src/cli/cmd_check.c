@@ -5,6 +5,7 @@
 
 struct command {
     const char *core;
+    struct cf_options options;
     struct cli_progress progress;
 };
 
@@ -12,7 +13,8 @@ static error_t parse_command(int key, char *arg, struct argp_state *state) {
     struct command *command = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &command->progress;
+        state->child_inputs[0] = &command->options;
+        state->child_inputs[1] = &command->progress;
         return 0;
     case ARGP_KEY_ARG:
         cli_take_argument(state, &command->core, arg);
@@ -27,12 +29,13 @@ static error_t parse_command(int key, char *arg, struct argp_state *state) {
 }
 
 int cli_cmd_check(int argc, char **argv) {
-    static const struct argp_child children[] = {{&cli_progress_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {
+        {&cli_files_argp, 0, NULL, 0}, {&cli_progress_argp, 0, NULL, 0}, {0}};
     static const struct argp parser = {
         .parser = parse_command,
         .args_doc = "CORE",
-        .doc = "Say in one screen what core this is, whether it is whole, and whether glibc malloc "
-               "is in it. Writes no database."
+        .doc = "Say in one screen what core this is, whether it is whole, whether glibc malloc is "
+               "in it, and which files would give it more names. Writes no database."
                "\vExit status: as analyze would end: 0; 2 usage; 3 CORE cannot be read or is no "
                "core; 4 it is incomplete; 5 there is no glibc malloc heap in it; 6 the heap is "
                "inconsistent.",
@@ -42,10 +45,9 @@ int cli_cmd_check(int argc, char **argv) {
     if (argp_parse(&parser, argc, argv, 0, NULL, &command) != 0)
         return CLI_EXIT_USAGE;
     struct cf_context context = cli_progress_context(&command.progress);
-    const struct cf_options options = {0};
     enum cf_outcome outcome = CF_OUTCOME_WHOLE;
     struct cf_err err;
-    int status = cf_check(&context, command.core, &options, stdout, &outcome, &err);
+    int status = cf_check(&context, command.core, &command.options, stdout, &outcome, &err);
     cli_progress_clear(&command.progress);
     return status == CF_OK ? (int)outcome : cli_fail(&err);
 }

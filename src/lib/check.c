@@ -11,6 +11,7 @@
 #include "analysis/managed.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "lib/check_symbols.h"
 #include "lib/reading.h"
 #include "report/doc.h"
 #include "report/emit.h"
@@ -116,7 +117,11 @@ static void add_malloc(const struct cf_reading *reading, struct cf_table *table)
         cf_table_fact(table, "glibc malloc", "no heap found");
         return;
     }
-    cf_table_fact(table, "glibc malloc", "found by pattern; its structures fit %s",
+    const char *by = cf_witness_located_by(&reading->witness);
+    cf_table_fact(table, "glibc malloc", "found by pattern%s; its structures fit %s",
+                  strcmp(by, "dwarf") == 0     ? ", confirmed by symbols and DWARF"
+                  : strcmp(by, "symbols") == 0 ? ", confirmed by symbols"
+                                               : "",
                   cf_malloc_layout_text(reading->found));
     size_t arenas = cf_ptmalloc_nr_arenas(reading->pt);
     size_t heaps = cf_chunkmap_nr_heaps(map);
@@ -221,6 +226,7 @@ static void describe(const struct cf_reading *reading, struct cf_doc *doc,
     add_libc(reading, table);
     add_malloc(reading, table);
     add_other_allocators(reading, table);
+    cf_check_symbols(reading, table);
     add_hints(reading, table);
 }
 

@@ -1,8 +1,11 @@
 #include "sym/symbols.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/checked.h"
@@ -69,9 +72,30 @@ static int add_ranges(struct cf_symbols *symbols, struct cf_err *err) {
     return CF_OK;
 }
 
+/* A name that was mistyped should not look like a file without symbols. */
+static int check_paths(const struct cf_options *options, struct cf_err *err) {
+    const char *folders[] = {options->sysroot, options->debuginfo};
+    struct stat st;
+    if (options->exe != NULL && access(options->exe, R_OK) != 0)
+        return cf_err_errno(err, CF_EINPUT, errno, "%s: cannot be read (--exe)", options->exe);
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        if (folders[i] == NULL)
+            continue;
+        const char *option = i == 0 ? "--sysroot" : "--debuginfo";
+        if (stat(folders[i], &st) != 0)
+            return cf_err_errno(err, CF_EINPUT, errno, "%s: not found (%s)", folders[i], option);
+        if (!S_ISDIR(st.st_mode))
+            return cf_err_set(err, CF_EINPUT, "%s: not a folder (%s)", folders[i], option);
+    }
+    return CF_OK;
+}
+
 int cf_symbols_open(const struct cf_context *ctx, const struct cf_mem *mem,
                     const struct cf_modules *modules, const struct cf_options *options,
                     struct cf_symbols **out, struct cf_err *err) {
+    int status = check_paths(options, err);
+    if (status != CF_OK)
+        return status;
     struct cf_symbols *symbols = calloc(1, sizeof *symbols);
     if (symbols == NULL)
         return cf_err_nomem(err, sizeof *symbols, "symbols");
@@ -82,9 +106,8 @@ int cf_symbols_open(const struct cf_context *ctx, const struct cf_mem *mem,
     symbols->files =
         (struct cf_files){.options = options, .mem = mem, .exe = cf_modules_find_exe(modules)};
     symbols->places = calloc(nr + 1, sizeof *symbols->places);
-    int status = symbols->places == NULL
-                     ? cf_err_nomem(err, nr * sizeof *symbols->places, "symbols")
-                     : add_ranges(symbols, err);
+    status = symbols->places == NULL ? cf_err_nomem(err, nr * sizeof *symbols->places, "symbols")
+                                     : add_ranges(symbols, err);
     if (status != CF_OK) {
         cf_symbols_free(symbols);
         return status;

@@ -49,7 +49,8 @@ struct cf_symbol {
     uint64_t bytes;   /* its size */
 };
 
-/* Reads no file yet. `options` is borrowed: exe, sysroot, debuginfo, debuginfod. Caller frees. */
+/* Reads no file yet. `options` is borrowed: exe, sysroot, debuginfo, debuginfod. CF_EINPUT: one of
+ * these is not there. Caller frees. */
 int cf_symbols_open(const struct cf_context *ctx, const struct cf_mem *mem,
                     const struct cf_modules *modules, const struct cf_options *options,
                     struct cf_symbols **out, struct cf_err *err);
