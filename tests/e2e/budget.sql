@@ -24,11 +24,12 @@ WHERE s.kind = 'anonymous' AND m.flags LIKE 'rw_p'
 
 --- the main heap is the kernel's [heap], where brk made it
 --- needs residency
-SELECT b.kind, b.resident_bytes, m.anonymous_bytes FROM truth_map m
-LEFT JOIN v_budget b ON b.kind = 'malloc main heap'
-WHERE m.name = '[heap]' AND (SELECT count(*) FROM v_heap WHERE arena_id = 0) = 1
-  AND (SELECT start FROM v_heap WHERE arena_id = 0) = m.start
-  AND b.resident_bytes IS NOT m.anonymous_bytes;
+SELECT h.start_hex, h.resident_bytes, sum(m.anonymous_bytes) anonymous
+FROM truth_map m, v_heap h
+WHERE m.name = '[heap]' AND h.arena_id = 0
+  AND (SELECT count(*) FROM v_heap WHERE arena_id = 0) = 1
+  AND h.start = (SELECT min(start) FROM truth_map WHERE name = '[heap]')
+GROUP BY h.heap_id HAVING h.resident_bytes IS NOT sum(m.anonymous_bytes);
 
 --- reserve costs nothing
 SELECT * FROM v_budget WHERE kind = 'malloc reserve' AND resident_bytes > 0;

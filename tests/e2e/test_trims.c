@@ -2,8 +2,8 @@
 #include "e2e.h"
 
 static const char *const scenarios[] = {
-    "trim-again", "trim-untouched", "trim-fast-top", "trim-fast-main", "trim-tcache",
-    "trim-fast",  "trim-break",     "trim-pad",      "trim-holes",     "trim-thp",
+    "trim-again", "trim-untouched", "trim-fast-top", "trim-fast-main", "trim-tcache", "trim-fast",
+    "trim-break", "trim-pad",       "trim-holes",    "trim-thp",       "trim-huge",
 };
 
 int main(void) {

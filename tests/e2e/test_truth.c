@@ -2,8 +2,9 @@
 #include "e2e.h"
 
 static const char *const scenarios[] = {
-    "bins",    "caches", "no-tcache", "empty",       "foreign",      "no-brk", "no-brk-later",
-    "mmapped", "arenas", "arena-max", "arena-limit", "threads-gone", "heaps",
+    "bins",         "caches",      "no-tcache", "empty",     "foreign",     "no-brk",
+    "no-brk-later", "mmapped",     "arenas",    "arena-max", "arena-limit", "threads-gone",
+    "heaps",        "deep-tcache", "no-fast",   "perturb",   "namespace",   "huge-heaps",
 };
 
 /* gdb writes another kind of core of the same process. */

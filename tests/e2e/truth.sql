@@ -57,9 +57,11 @@ FROM v_chunk c CROSS JOIN truth_freed f
 WHERE c.state IN ('live', 'mmapped') AND c.user_address NOT IN (SELECT address FROM truth_live);
 
 --- the live chunks that the program does not know are libc's: thread caches, vectors for TLS
-SELECT count(*) chunks, max(size_bytes) largest FROM v_chunk
+SELECT count(*) chunks, max(size_bytes) largest,
+       (SELECT count(*) FROM truth_figure WHERE kind = 'loads') loads FROM v_chunk
 WHERE state IN ('live', 'mmapped') AND user_address NOT IN (SELECT address FROM truth_live)
-HAVING largest > 800 OR chunks > (SELECT 2 * value + 1 FROM truth_figure WHERE kind = 'threads');
+HAVING largest > 800 + 4000 * loads
+    OR chunks > (SELECT 2 * value + 1 FROM truth_figure WHERE kind = 'threads') + 16 * loads;
 
 --- the process is the one that wrote the truth
 SELECT m.value, t.value FROM truth_figure t LEFT JOIN meta m ON m.key = 'pid'

@@ -17,8 +17,9 @@ WHERE abs(heap_resident_bytes - pagemap) > pagemap / 100;
 --- live is what the program holds, and libc's few
 SELECT live_bytes, held FROM v_verdict,
     (SELECT total(usable) + 8 * count(*) held FROM truth_live),
-    (SELECT value threads FROM truth_figure WHERE kind = 'threads')
-WHERE abs(live_bytes - held) > held / 100 + 1000 * threads;
+    (SELECT value threads FROM truth_figure WHERE kind = 'threads'),
+    (SELECT count(*) loads FROM truth_figure WHERE kind = 'loads')
+WHERE abs(live_bytes - held) > held / 100 + 1000 * threads + 16000 * loads;
 
 --- releasable is what a real malloc_trim(0) gave back
 --- needs residency

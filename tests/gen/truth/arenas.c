@@ -66,5 +66,7 @@ const struct truth_scenario truth_arenas[] = {
     {"arena-limit", "forty threads, the limit that the cores set", NULL, run_arenas},
     {"threads-gone", "some of the threads have ended", "MALLOC_ARENA_MAX=64", run_threads_gone},
     {"heaps", "arenas of several heaps", NULL, run_heaps},
+    {"huge-heaps", "huge pages are asked for, heaps are smaller",
+     "GLIBC_TUNABLES=glibc.malloc.hugetlb=2", run_heaps},
     {0},
 };

@@ -1,4 +1,5 @@
 /* Scenarios of one thread: the main arena's bins, caches, pieces, and mmapped chunks. */
+#include <dlfcn.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +105,27 @@ static void run_mmapped(void) {
     shape_put(&row[5], 4 << 20);
 }
 
+/*
+ * A second libc in a namespace of its own: it has its own arenas, which never use the break. What
+ * mallinfo2() says is of the first one alone; the records are of both.
+ */
+static void run_namespace(void) {
+    void *other = dlmopen(LM_ID_NEWLM, "libc.so.6", RTLD_NOW);
+    void *(*other_malloc)(size_t) = other ? (void *(*)(size_t))dlsym(other, "malloc") : NULL;
+    void (*other_free)(void *) = other ? (void (*)(void *))dlsym(other, "free") : NULL;
+    if (!other_malloc || !other_free)
+        table_die("no second libc");
+    truth_expect("loads", "libc.so.6");
+    shape_fill(row, 500, 16, 4000);
+    for (size_t i = 0; i < 500; i++)
+        fence[i] = truth_take(other_malloc(1000 + i), 1000 + i);
+    for (size_t i = 0; i < 500; i += 3) {
+        truth_gone(fence[i]);
+        other_free(fence[i]);
+    }
+    shape_thin(row, 500, 3);
+}
+
 const struct truth_scenario truth_main_heap[] = {
     {"bins", "one thread, every kind of bin", NULL, run_bins},
     {"caches", "tcache and fastbins full", NULL, run_caches},
@@ -114,5 +136,10 @@ const struct truth_scenario truth_main_heap[] = {
     {"no-brk", "the break never moves", NULL, run_no_brk},
     {"no-brk-later", "the break is blocked after a while", NULL, run_no_brk_later},
     {"mmapped", "chunks in mappings of their own", NULL, run_mmapped},
+    {"deep-tcache", "thread caches of 200 chunks a size",
+     "GLIBC_TUNABLES=glibc.malloc.tcache_count=200", run_bins},
+    {"no-fast", "no fastbins", "GLIBC_TUNABLES=glibc.malloc.mxfast=0", run_caches},
+    {"perturb", "freed memory is overwritten", "GLIBC_TUNABLES=glibc.malloc.perturb=165", run_bins},
+    {"namespace", "a second libc in a namespace of its own", NULL, run_namespace},
     {0},
 };

@@ -123,6 +123,14 @@ static void run_holes(void) {
     truth_phase(1);
 }
 
+/* The break goes down by whole huge pages only. */
+static void run_huge_top(void) {
+    mallopt(M_TRIM_THRESHOLD, 64 << 20);
+    shape_fill(row, 1000, 4000, 30000);
+    shape_thin(row, 200, 3);
+    shape_thin(row + 200, 800, 0);
+}
+
 const struct truth_scenario truth_trims[] = {
     {"trim-again", "already trimmed", NULL, run_again},
     {"trim-untouched", "freed chunks that were never touched", NULL, run_untouched},
@@ -135,5 +143,7 @@ const struct truth_scenario truth_trims[] = {
     {"trim-holes", "holes in twelve arenas", NULL, run_holes},
     {"trim-thp", "the heap grows by huge pages", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1",
      run_long_top},
+    {"trim-huge", "a top of many huge pages", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1",
+     run_huge_top},
     {0},
 };

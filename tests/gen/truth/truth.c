@@ -98,19 +98,19 @@ void *truth_new(size_t size) {
     return truth_take(malloc(size), size);
 }
 
-static void record_freed(void *p) {
+void truth_gone(void *p) {
     pthread_mutex_lock(&lock);
     table_slot(p)->state = TABLE_FREED;
     pthread_mutex_unlock(&lock);
 }
 
 void truth_drop(void *p) {
-    record_freed(p);
+    truth_gone(p);
     free(p);
 }
 
 void *truth_resize(void *p, size_t size) {
-    record_freed(p);
+    truth_gone(p);
     return truth_take(realloc(p, size), size);
 }
 

@@ -39,6 +39,9 @@ void *truth_take(void *p, size_t size);
 /* Records `p` as freed and frees it. */
 void truth_drop(void *p);
 
+/* Records `p` as freed by somebody else's free(). */
+void truth_gone(void *p);
+
 /* realloc() with the records kept. */
 void *truth_resize(void *p, size_t size);
 
