@@ -7,11 +7,13 @@ CREATE TABLE budget (
     is_anonymous INTEGER NOT NULL,
     mappings INTEGER NOT NULL,
     mapped_bytes INTEGER NOT NULL,
-    resident_bytes INTEGER
+    resident_bytes INTEGER,
+    copied_max_bytes INTEGER NOT NULL DEFAULT 0
 );
 
 CREATE VIEW v_budget AS
-SELECT kind, label, is_anonymous, mappings, mapped_bytes, resident_bytes
+SELECT kind, label, is_anonymous, mappings, mapped_bytes, resident_bytes,
+       copied_max_bytes
 FROM budget ORDER BY budget_id;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
@@ -21,7 +23,8 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_budget', 'is_anonymous', '0/1', '1: the kernel counts it as Anonymous (smaps). Pages of module data that were written count there too, but a core cannot tell which.'),
 ('v_budget', 'mappings', 'count', 'Pieces of mappings in it.'),
 ('v_budget', 'mapped_bytes', 'bytes', 'Address space.'),
-('v_budget', 'resident_bytes', 'bytes', 'Of it, in memory when the core was written; NULL: a core cannot tell (files, shared memory).');
+('v_budget', 'resident_bytes', 'bytes', 'Of it, in memory when the core was written; NULL: a core cannot tell (files, shared memory).'),
+('v_budget', 'copied_max_bytes', 'bytes', 'Of private mappings of files that the process wrote to (module data, relocated constants): pages that were written count as Anonymous for the kernel. At most these; a core does not tell which.');
 
 CREATE TABLE tunable (
     name TEXT PRIMARY KEY,

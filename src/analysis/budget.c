@@ -1,11 +1,10 @@
 #include "analysis/budget.h"
 
-#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/unclaimed.h"
+#include "analysis/uses.h"
 #include "base/err.h"
 
 enum { ALONE_MAX = 16, ALONE_BYTES = 1 << 20 }; /* anonymous mappings that get a row of their own */
@@ -49,54 +48,12 @@ struct division {
     struct cf_budget *budget;
     const struct cf_mem *mem;
     struct cf_residency residency;
-    uint64_t vdso;
-    uint64_t kind_mappings[CF_NR_CLAIM_KINDS];
     CF_ARRAY(struct cf_budget_row) alone; /* anonymous mappings, one by one */
 };
 
 static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash == NULL ? path : slash + 1;
-}
-
-static enum cf_claim_kind nature(const struct division *division, size_t index) {
-    const struct cf_region *region = cf_mem_region(division->mem, index);
-    if (division->vdso >= region->start && division->vdso < region->end)
-        return CF_CLAIM_KERNEL;
-    if (region->start >= 0xffffffffff600000u)
-        return CF_CLAIM_KERNEL; /* vsyscall */
-    switch (region->kind) {
-    case CF_REGION_FILE:
-        if (!cf_region_is_elf(division->mem, index))
-            return CF_CLAIM_FILE;
-        return region->flags & PF_W ? CF_CLAIM_MODULE_DATA : CF_CLAIM_MODULE;
-    case CF_REGION_SHARED:
-        return CF_CLAIM_SHARED;
-    case CF_REGION_UNKNOWN:
-        return CF_CLAIM_UNATTRIBUTED;
-    default:
-        break;
-    }
-    if (region->file >= 0)
-        return CF_CLAIM_HUGE; /* "/anon_hugepage (deleted)" */
-    return cf_region_is_bss(division->mem, index) ? CF_CLAIM_MODULE_BSS : CF_CLAIM_ANONYMOUS;
-}
-
-/* Whether the kernel counts memory of this use, in this mapping, as Anonymous. A runtime's heap
- * can be shared memory (ZGC) or a file's (an archive of classes). */
-static bool counts_as_anonymous(const struct cf_mem *mem, size_t index, enum cf_claim_kind kind) {
-    enum cf_region_kind mapping = cf_mem_region(mem, index)->kind;
-    switch (kind) {
-    case CF_CLAIM_MODULE_DATA: /* pages that were written count, but the core cannot tell which */
-    case CF_CLAIM_MODULE:
-    case CF_CLAIM_FILE:
-    case CF_CLAIM_SHARED:
-    case CF_CLAIM_KERNEL:
-    case CF_CLAIM_HUGE: /* hugetlbfs is accounted apart */
-        return false;
-    default:
-        return mapping == CF_REGION_ANONYMOUS || mapping == CF_REGION_UNKNOWN;
-    }
 }
 
 static void add_to(struct cf_budget_row *row, uint64_t bytes, struct cf_resident_bytes resident) {
@@ -151,50 +108,34 @@ static int add_anonymous(struct division *division, size_t index, uint64_t bytes
     return CF_OK;
 }
 
-/* [start, end) of region `index`, claimed or (claim NULL) not. */
-static int add_piece(struct division *division, size_t index, const struct cf_claim *claim,
-                     uint64_t start, uint64_t end, struct cf_err *err) {
-    enum cf_claim_kind kind = claim != NULL ? claim->kind : nature(division, index);
-    bool is_anonymous = counts_as_anonymous(division->mem, index, kind);
-    struct cf_resident_bytes resident =
-        is_anonymous || kind == CF_CLAIM_HUGE
-            ? cf_residency_count(&division->residency, start, end)
-            : (struct cf_resident_bytes){.known = false};
-    if (kind == CF_CLAIM_ANONYMOUS)
-        return add_anonymous(division, index, end - start, resident, err);
+static int add_use(struct division *division, const struct cf_use *use, struct cf_err *err) {
+    uint64_t bytes = use->end - use->start;
+    struct cf_resident_bytes resident = {.known = false};
+    if (use->is_anonymous || use->kind == CF_CLAIM_HUGE)
+        resident = cf_residency_count(&division->residency, use->start, use->end);
+    division->budget->mapped_bytes += bytes;
+    if (use->kind == CF_CLAIM_ANONYMOUS)
+        return add_anonymous(division, use->region, bytes, resident, err);
     struct cf_budget_row *row =
-        find_row(division->budget, kind, claim != NULL ? claim->label : "", is_anonymous);
+        find_row(division->budget, use->kind, use->label, use->is_anonymous);
     if (row == NULL)
         return cf_err_nomem(err, sizeof *row, "the budget");
-    add_to(row, end - start, resident);
+    add_to(row, bytes, resident);
+    if (use->is_copied) {
+        row->copied_max_bytes += bytes;
+        division->budget->copied_max_bytes += bytes;
+        division->budget->nr_copied++;
+    }
     return CF_OK;
 }
 
 static int divide(struct division *division, const struct cf_claims *claims, struct cf_err *err) {
-    size_t next = 0;
-    for (size_t i = 0; i < cf_mem_nr_regions(division->mem); i++) {
-        const struct cf_region *region = cf_mem_region(division->mem, i);
-        uint64_t at = region->start;
-        division->budget->mapped_bytes += region->end - region->start;
-        while (at < region->end) {
-            while (next < claims->rows.len && claims->rows.items[next].end <= at)
-                next++;
-            const struct cf_claim *claim = next < claims->rows.len ? &claims->rows.items[next]
-                                                                   : NULL;
-            uint64_t until = region->end;
-            if (claim != NULL && claim->start > at) {
-                until = claim->start < until ? claim->start : until;
-                claim = NULL;
-            } else if (claim != NULL && claim->end < until) {
-                until = claim->end;
-            }
-            int status = add_piece(division, i, claim, at, until, err);
-            if (status != CF_OK)
-                return status;
-            at = until;
-        }
-    }
-    return CF_OK;
+    struct cf_uses walk = cf_uses_from(division->mem, claims, 0);
+    struct cf_use use;
+    int status = CF_OK;
+    while (status == CF_OK && cf_uses_next(&walk, &use))
+        status = add_use(division, &use, err);
+    return status;
 }
 
 static int compare_sizes(const void *a, const void *b) {
@@ -230,7 +171,6 @@ int cf_budget_make(struct cf_budget *budget, const struct cf_mem *mem,
     struct division division = {
         .budget = budget, .mem = mem, .residency = cf_residency_of_mem(mem),
     };
-    (void)cf_core_auxv(cf_mem_core(mem), AT_SYSINFO_EHDR, &division.vdso);
     int status = divide(&division, claims, err);
     if (status == CF_OK)
         status = fold_anonymous(&division, err);

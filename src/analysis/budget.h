@@ -1,10 +1,11 @@
 /*
  * The whole address space by what it is used for: a row for each kind and label, whose bytes sum
- * to all that the core's segments map, exactly. What no claim covers falls to its mapping's own
- * nature: module, file, shared memory, anonymous; the largest anonymous mappings stand alone,
- * named by their neighbours.
+ * to all that the core's segments map, exactly (uses.h). The largest anonymous mappings stand
+ * alone, named by their neighbours.
  *
- * Resident bytes are the core's (mem.h); not known for file mappings and shared memory.
+ * Resident bytes are the core's (mem.h); not known for file mappings and shared memory. Pages of
+ * private file mappings that the process wrote count as Anonymous for the kernel: a core does not
+ * tell which those are, only which mappings have some.
  */
 #ifndef CF_ANALYSIS_BUDGET_H
 #define CF_ANALYSIS_BUDGET_H
@@ -28,12 +29,15 @@ struct cf_budget_row {
     uint64_t mappings; /* pieces of mappings */
     uint64_t mapped_bytes;
     struct cf_resident_bytes resident;
+    uint64_t copied_max_bytes; /* of a file's private pages, those that may have been written */
 };
 
 struct cf_budget {
     CF_ARRAY(struct cf_budget_row) rows; /* by kind, then the largest first */
     uint64_t mapped_bytes;               /* of the core; equals the rows' sum */
     uint64_t anonymous_resident_bytes;   /* sum of the anonymous rows' known ones */
+    uint64_t copied_max_bytes;           /* sum of the rows' */
+    uint64_t nr_copied;                  /* mappings that these are of, each with a page at least */
 };
 
 /* malloc's own memory, and the stacks. */

@@ -155,6 +155,18 @@ int cf_claims_append(struct cf_claims *claims, const struct cf_claims *more, str
     return CF_OK;
 }
 
+size_t cf_claims_above(const struct cf_claims *claims, uint64_t addr) {
+    size_t low = 0, high = claims->rows.len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (claims->rows.items[middle].end > addr)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
 void cf_claims_fini(struct cf_claims *claims) {
     cf_array_free(&claims->rows);
 }

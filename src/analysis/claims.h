@@ -60,6 +60,8 @@ int cf_claims_add(struct cf_claims *claims, enum cf_claim_kind kind, uint64_t st
 int cf_claims_append(struct cf_claims *claims, const struct cf_claims *more, struct cf_err *err);
 /* Sorts and cuts the overlaps away. More may be added afterwards, to be sealed again. */
 int cf_claims_seal(struct cf_claims *claims, struct cf_err *err);
+/* Of sealed claims, the index of the first that ends above `addr`; their number: there is none. */
+size_t cf_claims_above(const struct cf_claims *claims, uint64_t addr);
 void cf_claims_fini(struct cf_claims *claims);
 
 #endif

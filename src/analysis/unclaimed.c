@@ -6,19 +6,36 @@
 
 #include "base/err.h"
 
-enum { VSYSCALL_PAGES = 0xa00000 }; /* below the end of the address space */
+enum {
+    VSYSCALL_PAGES = 0xa00000, /* below the end of the address space */
+    IMAGE_ROWS_MAX = 64,
+};
+
+/* The row of NT_FILE with the file's beginning: the few rows of an image follow each other. */
+static const struct cf_core_file *first_row(const struct cf_core *core, size_t file) {
+    const struct cf_core_file *row = cf_core_file(core, file);
+    for (size_t steps = 0; steps <= file && steps < IMAGE_ROWS_MAX; steps++) {
+        const struct cf_core_file *below = cf_core_file(core, file - steps);
+        if (strcmp(below->path, row->path) != 0)
+            return NULL;
+        if (below->offset_bytes == 0)
+            return below;
+    }
+    return NULL;
+}
 
 bool cf_region_is_elf(const struct cf_mem *mem, size_t index) {
     const struct cf_region *region = cf_mem_region(mem, index);
     if (region->file < 0)
         return false;
-    const struct cf_core_file *row = cf_core_file(cf_mem_core(mem), (size_t)region->file);
-    const char *slash = strrchr(row->path, '/');
+    const struct cf_core *core = cf_mem_core(mem);
+    const struct cf_core_file *first = first_row(core, (size_t)region->file);
     unsigned char magic[SELFMAG];
-    if (row->offset_bytes == 0 && cf_mem_read(mem, row->start, magic, sizeof magic))
+    if (first != NULL && cf_mem_read(mem, first->start, magic, sizeof magic))
         return memcmp(magic, ELFMAG, SELFMAG) == 0;
-    return strstr(slash != NULL ? slash : row->path, ".so") != NULL ||
-           strstr(row->path, "/bin/") != NULL;
+    const char *path = cf_core_file(core, (size_t)region->file)->path;
+    const char *slash = strrchr(path, '/');
+    return strstr(slash != NULL ? slash : path, ".so") != NULL || strstr(path, "/bin/") != NULL;
 }
 
 bool cf_region_is_bss(const struct cf_mem *mem, size_t index) {
@@ -36,26 +53,13 @@ static bool is_anonymous(const struct cf_mem *mem, size_t index) {
            region->start < UINT64_MAX - VSYSCALL_PAGES && !cf_region_is_bss(mem, index);
 }
 
-/* Index of the first claim that ends above `addr`. */
-static size_t claim_above(const struct cf_claims *claims, uint64_t addr) {
-    size_t low = 0, high = claims->rows.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (claims->rows.items[middle].end > addr)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
 struct cf_unclaimed cf_unclaimed_from(const struct cf_mem *mem, const struct cf_claims *claims,
                                       uint64_t addr) {
     return (struct cf_unclaimed){
         .mem = mem,
         .claims = claims,
         .region = cf_mem_lower_bound(mem, addr),
-        .claim = claim_above(claims, addr),
+        .claim = cf_claims_above(claims, addr),
         .at = addr,
     };
 }
@@ -92,7 +96,7 @@ bool cf_unclaimed_next(struct cf_unclaimed *walk, struct cf_piece *out) {
 /* [start, end) is mapped without a gap, and none of it is claimed. */
 static bool only_files_between(const struct cf_mem *mem, const struct cf_claims *claims,
                                uint64_t start, uint64_t end) {
-    size_t claim = claim_above(claims, start);
+    size_t claim = cf_claims_above(claims, start);
     if (claim < claims->rows.len && claims->rows.items[claim].start < end)
         return false;
     for (size_t i = cf_mem_lower_bound(mem, start); start < end; i++) {

@@ -11,6 +11,8 @@ enum {
     KEY_NO_REACH,
     KEY_THREADS,
     KEY_CPUS,
+    KEY_SMAPS,
+    KEY_CGROUP,
     KEY_SAFE,
     THREADS_MAX = 1024,
     CPUS_MAX = 65536,
@@ -55,6 +57,12 @@ static error_t parse_analysis(int key, char *arg, struct argp_state *state) {
     case KEY_CPUS:
         analysis->options.cpus = cli_parse_number(state, "--cpus", arg, CPUS_MAX);
         return 0;
+    case KEY_SMAPS:
+        analysis->options.smaps_path = arg;
+        return 0;
+    case KEY_CGROUP:
+        analysis->options.cgroup_path = arg;
+        return 0;
     case ARGP_KEY_ARG:
         cli_take_argument(state, &analysis->core, arg);
         return 0;
@@ -74,6 +82,11 @@ static const struct argp_option analysis_options[] = {
     {"no-reach", KEY_NO_REACH, NULL, 0, "Leave out reachability: no leaks, types or holders", 0},
     {"safe", KEY_SAFE, NULL, 0, "Load the chunks by plain INSERT: slower, the same rows", 0},
     {"cpus", KEY_CPUS, "N", 0, "Cores that the process could use: decides malloc's arena limit", 0},
+    {"smaps", KEY_SMAPS, "FILE", 0,
+     "Compare with the kernel's own count: /proc/PID/smaps or smaps_rollup, saved before the core",
+     0},
+    {"cgroup", KEY_CGROUP, "PATH", 0,
+     "Compare with the cgroup's: its memory.stat, memory.max ..., one of them or the folder", 0},
     {"threads", KEY_THREADS, "N", 0, "Work with so many threads (default: one a core)", 0},
     {0},
 };

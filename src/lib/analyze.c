@@ -140,11 +140,13 @@ static int analyze(struct run *run, const char *db_path, enum cf_outcome *out, s
     /* The output first: a name that cannot be had should not cost the analysis. */
     int status = cf_store_create(run->ctx, db_path, run->options->force, &run->store, err);
     if (status == CF_OK)
+        status = cf_process_open(&run->process, run->options, err);
+    if (status == CF_OK)
         status = cf_reading_open(run->ctx, run->core_path, run->options, &run->reading, err);
     if (status == CF_OK)
         status = analyze_heap(run, err);
     if (status == CF_OK)
-        status = cf_process_analyze(&run->process, &run->reading, err);
+        status = cf_process_analyze(&run->process, &run->reading, run->options, err);
     if (status != CF_OK)
         return status;
     enum cf_outcome outcome = cf_reading_outcome(&run->reading);

@@ -2,6 +2,7 @@
 
 #include "analysis/managed.h"
 #include "base/cleanup.h"
+#include "base/err.h"
 #include "store/rows.h"
 
 static void fini_claims(struct cf_claims *claims) {
@@ -40,8 +41,31 @@ static int claim_for_allocator(struct cf_process *process, const struct cf_readi
     return status == CF_OK ? add_and_seal(&process->claims, &more, err) : status;
 }
 
+int cf_process_open(struct cf_process *process, const struct cf_options *options,
+                    struct cf_err *err) {
+    int status = CF_OK;
+    if (options->smaps_path != NULL)
+        status = cf_smaps_read(&process->smaps, options->smaps_path, err);
+    if (status == CF_OK && options->cgroup_path != NULL)
+        status = cf_cgroup_read(&process->cgroup, options->cgroup_path, err);
+    return status;
+}
+
+static int compare_with_kernel(struct cf_process *process, const struct cf_reading *reading,
+                               const struct cf_options *options, struct cf_err *err) {
+    int status = CF_OK;
+    if (process->smaps.rows.len > 0)
+        status = cf_kernel_add_smaps(&process->kernel, &process->smaps, reading->mem,
+                                     &process->claims, &process->budget, err);
+    if (status == CF_EINPUT)
+        return cf_err_context(err, "%s", options->smaps_path);
+    if (status == CF_OK)
+        status = cf_kernel_add_cgroup(&process->kernel, &process->cgroup, &process->budget, err);
+    return status;
+}
+
 static int make_budget(struct cf_process *process, const struct cf_reading *reading,
-                       struct cf_err *err) {
+                       const struct cf_options *options, struct cf_err *err) {
     int status = cf_budget_claim_malloc(&process->claims, reading->pt, err);
     if (status == CF_OK)
         status = cf_budget_claim_stacks(&process->claims, &process->stacks, err);
@@ -53,18 +77,20 @@ static int make_budget(struct cf_process *process, const struct cf_reading *read
         status = claim_for_allocator(process, reading, err);
     if (status == CF_OK)
         status = cf_budget_make(&process->budget, reading->mem, &process->claims, err);
+    if (status == CF_OK)
+        status = compare_with_kernel(process, reading, options, err);
     return status;
 }
 
 int cf_process_analyze(struct cf_process *process, const struct cf_reading *reading,
-                       struct cf_err *err) {
+                       const struct cf_options *options, struct cf_err *err) {
     int status = cf_stacks_find(&process->stacks, reading->mem, err);
     if (status == CF_OK)
         status = cf_environ_read(reading->mem, &process->env, err);
     if (status != CF_OK)
         return status;
     cf_tunables_read(reading->found, process->env, &process->tunables);
-    return make_budget(process, reading, err);
+    return make_budget(process, reading, options, err);
 }
 
 int cf_process_store(const struct cf_process *process, const struct cf_reading *reading,
@@ -72,6 +98,8 @@ int cf_process_store(const struct cf_process *process, const struct cf_reading *
     const char *formula = NULL;
     uint64_t limit = cf_tunables_arena_limit(reading->found, options->cpus, &formula);
     int status = cf_rows_budget(db, &process->budget, err);
+    if (status == CF_OK)
+        status = cf_rows_kernel(db, &process->kernel, err);
     if (status == CF_OK)
         status = cf_rows_tunables(db, &process->tunables, err);
     if (status == CF_OK)
@@ -83,6 +111,9 @@ int cf_process_store(const struct cf_process *process, const struct cf_reading *
 }
 
 void cf_process_fini(struct cf_process *process) {
+    cf_kernel_fini(&process->kernel);
+    cf_cgroup_fini(&process->cgroup);
+    cf_smaps_fini(&process->smaps);
     cf_budget_fini(&process->budget);
     cf_claims_fini(&process->claims);
     cf_environ_free(process->env);

@@ -9,6 +9,7 @@
 
 #include "analysis/allocators.h"
 #include "analysis/budget.h"
+#include "analysis/kernel.h"
 #include "analysis/stacks.h"
 #include "lib/reading.h"
 #include "libc/environ.h"
@@ -23,10 +24,17 @@ struct cf_process {
     bool has_allocator; /* a malloc beside glibc's was seen */
     struct cf_allocator allocator;
     struct cf_budget budget;
+    struct cf_smaps smaps;
+    struct cf_cgroup cgroup;
+    struct cf_kernel kernel;
 };
 
+/* Reads the side files that the options name: before anything that takes long. */
+int cf_process_open(struct cf_process *process, const struct cf_options *options,
+                    struct cf_err *err);
+
 int cf_process_analyze(struct cf_process *process, const struct cf_reading *reading,
-                       struct cf_err *err);
+                       const struct cf_options *options, struct cf_err *err);
 int cf_process_store(const struct cf_process *process, const struct cf_reading *reading,
                      const struct cf_options *options, struct cf_db *db, struct cf_err *err);
 void cf_process_fini(struct cf_process *process);

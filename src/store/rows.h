@@ -10,6 +10,7 @@
 #include "analysis/budget.h"
 #include "analysis/holes.h"
 #include "analysis/kept.h"
+#include "analysis/kernel.h"
 #include "analysis/leak.h"
 #include "analysis/reach.h"
 #include "analysis/sizes.h"
@@ -51,6 +52,9 @@ int cf_rows_arena_limit(struct cf_db *db, unsigned cpus, uint64_t limit, const c
 /* rows_budget.c: meta's anonymous_dumped, other_allocator (NULL: none was seen). */
 int cf_rows_allocator(struct cf_db *db, bool anonymous_dumped,
                       const struct cf_allocator *allocator, struct cf_err *err);
+
+/* rows_budget.c: kernel_figure, kernel_mapping. */
+int cf_rows_kernel(struct cf_db *db, const struct cf_kernel *kernel, struct cf_err *err);
 
 /* rows_kept.c: trim_range, waste, page_run, top_pin, page_pin. */
 int cf_rows_kept(struct cf_db *db, const struct cf_kept *kept, struct cf_err *err);

@@ -5,7 +5,7 @@ int cf_rows_budget(struct cf_db *db, const struct cf_budget *budget, struct cf_e
     CF_CLEANUP_INSERT struct cf_insert in = {0};
     int status = cf_insert_begin(&in, db, "budget",
                                  "kind, label, is_anonymous, mappings, mapped_bytes,"
-                                 " resident_bytes",
+                                 " resident_bytes, copied_max_bytes",
                                  err);
     for (size_t i = 0; status == CF_OK && i < budget->rows.len; i++) {
         const struct cf_budget_row *row = &budget->rows.items[i];
@@ -15,6 +15,7 @@ int cf_rows_budget(struct cf_db *db, const struct cf_budget *budget, struct cf_e
         cf_insert_u64(&in, row->mappings);
         cf_insert_u64(&in, row->mapped_bytes);
         cf_insert_u64_if(&in, row->resident.known, row->resident.bytes);
+        cf_insert_u64(&in, row->copied_max_bytes);
         status = cf_insert_row(&in, err);
     }
     return status;
@@ -60,4 +61,42 @@ int cf_rows_allocator(struct cf_db *db, bool anonymous_dumped,
     cf_stmt_bind_text(stmt, 2, allocator != NULL ? allocator->name : "");
     cf_stmt_bind_text(stmt, 3, allocator != NULL ? allocator->evidence : "");
     return cf_stmt_run(stmt, err);
+}
+
+static int add_kernel_mappings(struct cf_db *db, const struct cf_kernel *kernel,
+                               struct cf_err *err) {
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    int status = cf_insert_begin(&in, db, "kernel_mapping",
+                                 "start, \"end\", kind, label, rss_bytes, anonymous_bytes,"
+                                 " swap_bytes, ours_bytes",
+                                 err);
+    for (size_t i = 0; status == CF_OK && i < kernel->mappings.len; i++) {
+        const struct cf_kernel_mapping *row = &kernel->mappings.items[i];
+        cf_insert_u64(&in, row->start);
+        cf_insert_u64(&in, row->end);
+        cf_insert_text(&in, row->in_core ? cf_claim_kind_name(row->kind) : NULL);
+        cf_insert_text(&in, row->label);
+        cf_insert_u64(&in, row->rss_bytes);
+        cf_insert_u64(&in, row->anonymous_bytes);
+        cf_insert_u64(&in, row->swap_bytes);
+        cf_insert_u64_if(&in, row->ours.known, row->ours.bytes);
+        status = cf_insert_row(&in, err);
+    }
+    return status;
+}
+
+int cf_rows_kernel(struct cf_db *db, const struct cf_kernel *kernel, struct cf_err *err) {
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    int status = cf_insert_begin(&in, db, "kernel_figure",
+                                 "source, name, bytes, ours_bytes, explanation", err);
+    for (size_t i = 0; status == CF_OK && i < kernel->rows.len; i++) {
+        const struct cf_kernel_row *row = &kernel->rows.items[i];
+        cf_insert_text(&in, row->source);
+        cf_insert_text(&in, row->name);
+        cf_insert_u64_if(&in, row->has_bytes, row->bytes);
+        cf_insert_u64_if(&in, row->has_ours, row->ours_bytes);
+        cf_insert_text(&in, row->explanation);
+        status = cf_insert_row(&in, err);
+    }
+    return status == CF_OK ? add_kernel_mappings(db, kernel, err) : status;
 }
