@@ -20,14 +20,16 @@ static const struct cf_query memory_query = {
 
 static const struct cf_column kernel_columns[] = {
     {"the kernel counts", "name", CF_UNIT_TEXT, 0},
-    {"kernel", "kernel_bytes", CF_UNIT_BYTES, 0},
-    {"this report", "report_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY | CF_IS_OPTIONAL},
-    {"", "note", CF_UNIT_TEXT, 0},
+    {"kernel", "bytes", CF_UNIT_BYTES, 0},
+    {"this report", "ours_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY | CF_IS_OPTIONAL},
+    {"difference", "difference_bytes", CF_UNIT_BYTES, CF_IS_DETAIL | CF_IS_OPTIONAL},
+    {"", "explanation", CF_UNIT_TEXT, 0},
 };
 
 static const struct cf_query kernel_query = {
     .title = "What the kernel counted:",
-    .sql = "SELECT * FROM v_kernel",
+    .sql = "SELECT source || ' ' || name AS name, bytes, ours_bytes, difference_bytes, explanation "
+           "FROM v_kernel WHERE bytes > 0 AND name NOT IN ('Pss', 'file_dirty', 'file_writeback')",
     .columns = kernel_columns,
     .nr_columns = sizeof kernel_columns / sizeof kernel_columns[0],
     .rows = 12,
@@ -45,7 +47,8 @@ static const struct cf_column budget_columns[] = {
 
 static const struct cf_query budget_query = {
     .title = "The same, piece by piece:",
-    .sql = "SELECT * FROM v_budget",
+    .sql = "SELECT kind, label, is_anonymous, mappings, mapped_bytes, resident_bytes "
+           "FROM v_budget",
     .columns = budget_columns,
     .nr_columns = sizeof budget_columns / sizeof budget_columns[0],
 };
@@ -67,16 +70,11 @@ static void add_sum(struct cf_report *report, struct cf_table *table) {
 int cf_report_budget(struct cf_report *report, struct cf_err *err) {
     struct cf_section *section = cf_doc_section(report->doc, "budget", "The whole process");
     struct cf_table *table;
-    bool found;
-    int64_t has_kernel = 0;
     int status = cf_report_table(report, section, &memory_query, &table, NULL, err);
     if (status != CF_OK)
         return status;
     add_sum(report, table);
-    status = cf_db_query_i64(report->db, "SELECT count(*) FROM sqlite_schema WHERE name = "
-                                         "'v_kernel'", &found, &has_kernel, err);
-    if (status == CF_OK && has_kernel > 0)
-        status = cf_report_table(report, section, &kernel_query, NULL, NULL, err);
+    status = cf_report_table(report, section, &kernel_query, NULL, NULL, err);
     if (status == CF_OK && report->options->full)
         status = cf_report_table(report, section, &budget_query, NULL, NULL, err);
     return status;
