@@ -158,7 +158,7 @@ lint: ## layers, headers, function length, who may include what
 # ---- fuzzing: the targets are tests/fuzz/fuzz_X.c, their seeds small cores ----
 
 FUZZ_MINUTES ?= 1
-FUZZ_FLAGS := -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -pthread
+FUZZ_FLAGS := -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -pthread
 
 fuzz: $(FUZZ:tests/fuzz/%.c=build/fuzz/%) $(SEEDS) ## each target for FUZZ_MINUTES=1 (clang's libFuzzer)
 	@for f in $(filter build/fuzz/%,$^); do mkdir -p $$f.found; \

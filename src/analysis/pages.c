@@ -231,10 +231,11 @@ static int sweep_heap(struct sweep *s, const struct cf_trim *trim, const struct 
     s->at = heap->start;
     s->page_end = cf_align_down(heap->start, s->page_bytes) + s->page_bytes;
     s->resident_until = 0;
-    s->range = trim->ranges.items;
-    if (trim->ranges.len > 0)
+    s->range = s->ranges_end = trim->ranges.items;
+    if (trim->ranges.len > 0) {
         s->range += cf_trim_lower_bound(trim, heap->start);
-    s->ranges_end = trim->ranges.items + trim->ranges.len;
+        s->ranges_end += trim->ranges.len;
+    }
     s->nr_pinners = 0;
     s->pinning = false;
     int status = take_chunks(s, err);
