@@ -17,7 +17,7 @@
 #include "sym/image.h"
 #include "sym/symtab.h"
 
-enum { SYMBOLS_MAX = 4 << 20 };
+enum { SYMBOLS_MAX = 4 << 20, VDSO_SYMBOLS_MAX = 4096 };
 
 /* A module in two steps: its files are located, then its symbols are read. */
 struct place {
@@ -44,6 +44,8 @@ struct cf_symbols {
     struct place *places;          /* one for each module */
     CF_ARRAY(struct range) ranges; /* sorted by start */
     size_t nr_read;
+    struct range vdso; /* empty: none */
+    struct place vdso_place;
 };
 
 /* ---- opening ---- */
@@ -70,6 +72,21 @@ static int add_ranges(struct cf_symbols *symbols, struct cf_err *err) {
     if (symbols->ranges.len > 0)
         qsort(symbols->ranges.items, symbols->ranges.len, sizeof *symbols->ranges.items, by_start);
     return CF_OK;
+}
+
+/* The vdso is in every kernel core, and in no list of files. */
+static void find_vdso(struct cf_symbols *symbols) {
+    struct place *place = &symbols->vdso_place;
+    struct cf_image image;
+    uint64_t base;
+    struct cf_err err;
+    if (!cf_core_auxv(cf_mem_core(symbols->mem), AT_SYSINFO_EHDR, &base) ||
+        !cf_image_open(symbols->mem, base, &image) ||
+        !cf_dynamic_symbols(symbols->mem, base, &place->source))
+        return;
+    place->bias = image.bias;
+    symbols->vdso = (struct range){.start = base, .end = cf_mem_find(symbols->mem, base)->end};
+    (void)cf_symtab_read(&place->symtab, &place->source, VDSO_SYMBOLS_MAX, &err);
 }
 
 /* A name that was mistyped should not look like a file without symbols. */
@@ -112,6 +129,7 @@ int cf_symbols_open(const struct cf_context *ctx, const struct cf_mem *mem,
         cf_symbols_free(symbols);
         return status;
     }
+    find_vdso(symbols);
     *out = symbols;
     return CF_OK;
 }
@@ -124,6 +142,7 @@ void cf_symbols_free(struct cf_symbols *symbols) {
         cf_elf_file_free(symbols->places[i].own.file);
         cf_elf_file_free(symbols->places[i].debug.file);
     }
+    cf_symtab_fini(&symbols->vdso_place.symtab);
     free(symbols->places);
     cf_array_free(&symbols->ranges);
     free(symbols);
@@ -252,9 +271,10 @@ static const struct cf_module *module_at(const struct cf_symbols *symbols, uint6
 
 bool cf_symbols_lookup(struct cf_symbols *symbols, uint64_t addr, struct cf_symbol *out) {
     const struct cf_module *module = module_at(symbols, addr);
-    if (module == NULL)
+    bool in_vdso = addr >= symbols->vdso.start && addr < symbols->vdso.end;
+    if (module == NULL && !in_vdso)
         return false;
-    const struct place *place = read_place(symbols, module);
+    const struct place *place = module != NULL ? read_place(symbols, module) : &symbols->vdso_place;
     const struct cf_symtab_entry *entry = cf_symtab_at(&place->symtab, addr - place->bias);
     if (entry == NULL)
         return false;

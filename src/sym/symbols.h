@@ -43,10 +43,10 @@ struct cf_symbols_source {
 
 /* Strings are borrowed from the symbols, and live as long as they do. */
 struct cf_symbol {
-    const struct cf_module *module;
-    const char *name; /* as in the file; cf_demangle() makes it readable */
-    uint64_t addr;    /* of its first byte, in the process */
-    uint64_t bytes;   /* its size */
+    const struct cf_module *module; /* NULL: the kernel's vdso, which is no file */
+    const char *name;               /* as in the file; cf_demangle() makes it readable */
+    uint64_t addr;                  /* of its first byte, in the process */
+    uint64_t bytes;                 /* its size */
 };
 
 /* Reads no file yet. `options` is borrowed: exe, sysroot, debuginfo, debuginfod. CF_EINPUT: one of
