@@ -52,6 +52,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('meta key', 'chunks', 'text', 'What v_chunk holds: all, free (chunks that the program does not hold), none.'),
 ('meta key', 'reachability', '0/1', '1: live chunks were examined for reachability.'),
 ('meta key', 'threads', 'count', 'Threads in the core.'),
+('meta key', 'threads_unwound', 'count', 'Threads whose stack was unwound; of the others v_frame has one frame.'),
 ('meta key', 'anomalies', 'count', 'Things that did not add up; v_anomaly keeps the first ten thousand of the heap''s.'),
 ('meta key', 'outcome', 'code', 'Exit code of the analysis: 0 whole, 4 core incomplete, 5 no glibc malloc heap, 6 heap inconsistent.'),
 ('doc', '', '', 'One row for each view and table of the interface (column empty) and one for each of their columns.'),

@@ -113,4 +113,35 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_thread', 'stack_end_hex', 'hex', 'stack_end as text.'),
 ('v_thread', 'stack_resident_bytes', 'bytes', 'Of the mapping, in memory; NULL when that is not known.'),
 ('v_thread', 'is_crashing', '0/1', '1: the thread whose signal ended the process; in a snapshot there is none.'),
-('v_thread', 'top_frame', 'text', 'Function it was in; NULL until known.');
+('v_thread', 'top_frame', 'text', 'Innermost frame: function+offset (module), module+offset, or an address; NULL: not known.');
+
+CREATE TABLE frame (
+    thread_id INTEGER NOT NULL,
+    frame INTEGER NOT NULL,
+    pc INTEGER NOT NULL,
+    stack_pointer INTEGER,
+    function TEXT,
+    offset_bytes INTEGER,
+    module TEXT,
+    PRIMARY KEY (thread_id, frame)
+) WITHOUT ROWID;
+
+CREATE VIEW v_frame AS
+SELECT thread_id, frame,
+       pc, printf('0x%x', pc) AS pc_hex,
+       stack_pointer,
+       iif(stack_pointer IS NULL, NULL, printf('0x%x', stack_pointer)) AS stack_pointer_hex,
+       function, offset_bytes, module
+FROM frame;
+
+INSERT INTO doc (object, "column", unit, text) VALUES
+('v_frame', '', '', 'One row for each frame of a thread, at most 64, for the first 1,000 threads; the others have one. The way ends where the file of a frame''s module is not at hand.'),
+('v_frame', 'thread_id', 'id', 'Thread; see v_thread.'),
+('v_frame', 'frame', 'count', '0 is the innermost.'),
+('v_frame', 'pc', 'address', 'Where it was: the next instruction, or where its call returns to.'),
+('v_frame', 'pc_hex', 'hex', 'pc as text.'),
+('v_frame', 'stack_pointer', 'address', 'Lowest byte of its part of the stack, which ends at the next frame''s; NULL: not known.'),
+('v_frame', 'stack_pointer_hex', 'hex', 'stack_pointer as text.'),
+('v_frame', 'function', 'text', 'Function, readable; NULL: no symbol.'),
+('v_frame', 'offset_bytes', 'bytes', 'pc, from the function''s first byte; NULL: no symbol.'),
+('v_frame', 'module', 'text', 'File that the code comes from, as the process saw its path; [vdso]: the kernel''s; NULL: none.');

@@ -17,6 +17,7 @@
 #include "rules/rules.h"
 #include "store/rows.h"
 #include "store/store.h"
+#include "sym/frames.h"
 
 struct run {
     const struct cf_context *ctx;
@@ -24,6 +25,7 @@ struct run {
     const char *core_path;
     struct cf_store *store;
     struct cf_reading reading;
+    struct cf_frames *frames;
     struct cf_kept kept;
     struct cf_sizes *sizes;
     struct cf_holes *holes;
@@ -44,6 +46,7 @@ static void run_fini(struct run *run) {
     cf_holes_free(run->holes);
     cf_sizes_free(run->sizes);
     cf_kept_fini(&run->kept);
+    cf_frames_free(run->frames);
     cf_reading_fini(&run->reading);
     cf_store_free(run->store);
 }
@@ -94,6 +97,7 @@ static int store_meta(struct run *run, enum cf_outcome outcome, struct cf_err *e
         .libc = cf_reading_libc(&run->reading),
         .located_by = cf_witness_located_by(&run->reading.witness),
         .chunks = chunks_name(run->options->chunks),
+        .nr_unwound = cf_frames_nr_unwound(run->frames),
         .reachability = run->reach != NULL,
         .outcome = outcome,
     };
@@ -106,7 +110,7 @@ static int store_tables(struct run *run, enum cf_outcome outcome, struct cf_err 
     cf_progress(run->ctx, "storing tables", 0, 0);
     int status = store_meta(run, outcome, err);
     if (status == CF_OK)
-        status = cf_rows_process(db, pt, run->reading.symbols, err);
+        status = cf_rows_process(db, pt, run->reading.symbols, run->frames, err);
     if (status == CF_OK)
         status = cf_rows_malloc(db, pt, run->sizes, run->holes, &run->kept, run->options->chunks,
                                 err);
@@ -143,6 +147,8 @@ static int analyze(struct run *run, const char *db_path, enum cf_outcome *out, s
         status = cf_process_open(&run->process, run->options, err);
     if (status == CF_OK)
         status = cf_reading_open(run->ctx, run->core_path, run->options, &run->reading, err);
+    if (status == CF_OK)
+        status = cf_frames_find(run->ctx, run->reading.mem, run->reading.symbols, &run->frames, err);
     if (status == CF_OK)
         status = analyze_heap(run, err);
     if (status == CF_OK)

@@ -20,12 +20,13 @@
 #include "libc/witness.h"
 #include "ptmalloc/heap.h"
 #include "store/db.h"
+#include "sym/frames.h"
 #include "sym/module.h"
 #include "sym/symbols.h"
 
-/* rows_process.c: segment, module, thread. */
+/* rows_process.c: segment, module, thread, frame. */
 int cf_rows_process(struct cf_db *db, const struct cf_ptmalloc *pt, struct cf_symbols *symbols,
-                    struct cf_err *err);
+                    const struct cf_frames *frames, struct cf_err *err);
 
 /* rows_malloc.c: namespace, arena, heap, bin, tcache, mmapped_chunk. */
 int cf_rows_malloc(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf_sizes *sizes,
@@ -68,6 +69,7 @@ struct cf_meta {
     const char *core_path;
     const struct cf_module *libc; /* the file that malloc stands in, or NULL */
     const char *located_by;       /* symbols, dwarf, pattern */
+    size_t nr_unwound;            /* threads */
     const char *chunks;           /* all, free, none */
     bool reachability;            /* live chunks were examined */
     enum cf_outcome outcome;

@@ -96,6 +96,7 @@ int cf_rows_meta(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf
     put_exe(&to, mem, modules);
     put_libc(&to, found, meta->libc);
     put_text(&to, "located_by", cf_malloc_nr_namespaces(found) > 0 ? meta->located_by : "");
+    put_u64(&to, "threads_unwound", meta->nr_unwound);
     put_text(&to, "chunks", meta->chunks);
     put_u64(&to, "reachability", meta->reachability);
     put_u64(&to, "anomalies",

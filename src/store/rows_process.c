@@ -3,6 +3,7 @@
 
 #include "store/insert.h"
 #include "store/rows.h"
+#include "sym/demangle.h"
 
 static void flags_text(uint32_t flags, char out[4]) {
     out[0] = flags & PF_R ? 'r' : '-';
@@ -141,7 +142,7 @@ static bool is_crashing(const struct cf_core *core, size_t index) {
 }
 
 static int insert_thread(struct cf_insert *in, const struct cf_ptmalloc *pt, size_t index,
-                         struct cf_err *err) {
+                         const char *top_frame, struct cf_err *err) {
     const struct cf_malloc *found = cf_ptmalloc_malloc(pt);
     const struct cf_mem *mem = cf_malloc_mem(found);
     const struct cf_core_thread *thread = cf_core_thread(cf_mem_core(mem), index);
@@ -156,28 +157,68 @@ static int insert_thread(struct cf_insert *in, const struct cf_ptmalloc *pt, siz
     bool known = has_stack && cf_mem_resident_bytes(mem, start, end, &resident);
     cf_insert_u64_if(in, known, resident);
     cf_insert_u64(in, is_crashing(cf_mem_core(mem), index));
+    cf_insert_text(in, top_frame);
     return cf_insert_row(in, err);
 }
 
-static int insert_threads(struct cf_db *db, const struct cf_ptmalloc *pt, struct cf_err *err) {
+static int insert_threads(struct cf_db *db, const struct cf_ptmalloc *pt,
+                          struct cf_symbols *symbols, const struct cf_frames *frames,
+                          struct cf_err *err) {
     const struct cf_core *core = cf_mem_core(cf_malloc_mem(cf_ptmalloc_malloc(pt)));
     CF_CLEANUP_INSERT struct cf_insert in = {0};
     int status = cf_insert_begin(&in, db, "thread",
                                  "thread_id, tid, arena_id, stack_pointer, stack_start,"
-                                 " stack_end, stack_resident_bytes, is_crashing",
+                                 " stack_end, stack_resident_bytes, is_crashing, top_frame",
                                  err);
-    for (size_t i = 0; status == CF_OK && i < cf_core_nr_threads(core); i++)
-        status = insert_thread(&in, pt, i, err);
+    for (size_t i = 0; status == CF_OK && i < cf_core_nr_threads(core); i++) {
+        char text[CF_FRAME_TEXT_MAX];
+        bool has_frame = cf_frames_nr(frames, i) > 0;
+        const char *top =
+            has_frame ? cf_frame_text(symbols, cf_frames_get(frames, i, 0), text) : NULL;
+        status = insert_thread(&in, pt, i, top, err);
+    }
+    return status;
+}
+
+static int insert_frame(struct cf_insert *in, size_t thread, size_t index,
+                        const struct cf_frame *frame, struct cf_symbols *symbols,
+                        struct cf_err *err) {
+    char function[CF_FRAME_TEXT_MAX];
+    struct cf_symbol symbol = {0};
+    bool has_symbol = cf_frame_symbol(symbols, frame, &symbol);
+    const struct cf_module *module = cf_modules_find(cf_symbols_modules(symbols), frame->pc);
+    cf_insert_u64(in, thread);
+    cf_insert_u64(in, index);
+    cf_insert_u64(in, frame->pc);
+    cf_insert_u64_if(in, frame->sp != 0, frame->sp);
+    cf_insert_text(in, has_symbol ? cf_demangle(symbol.name, function, sizeof function) : NULL);
+    cf_insert_u64_if(in, has_symbol, frame->pc - symbol.addr);
+    cf_insert_text(in, module != NULL ? module->path : has_symbol ? "[vdso]" : NULL);
+    return cf_insert_row(in, err);
+}
+
+static int insert_frames(struct cf_db *db, size_t nr_threads, struct cf_symbols *symbols,
+                         const struct cf_frames *frames, struct cf_err *err) {
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    int status = cf_insert_begin(&in, db, "frame",
+                                 "thread_id, frame, pc, stack_pointer, function, offset_bytes,"
+                                 " module",
+                                 err);
+    for (size_t i = 0; i < nr_threads; i++)
+        for (size_t j = 0; status == CF_OK && j < cf_frames_nr(frames, i); j++)
+            status = insert_frame(&in, i, j, cf_frames_get(frames, i, j), symbols, err);
     return status;
 }
 
 int cf_rows_process(struct cf_db *db, const struct cf_ptmalloc *pt, struct cf_symbols *symbols,
-                    struct cf_err *err) {
+                    const struct cf_frames *frames, struct cf_err *err) {
     const struct cf_mem *mem = cf_malloc_mem(cf_ptmalloc_malloc(pt));
     int status = insert_segments(db, mem, cf_symbols_modules(symbols), err);
     if (status == CF_OK)
         status = insert_modules(db, symbols, err);
     if (status == CF_OK)
-        status = insert_threads(db, pt, err);
+        status = insert_threads(db, pt, symbols, frames, err);
+    if (status == CF_OK)
+        status = insert_frames(db, cf_core_nr_threads(cf_mem_core(mem)), symbols, frames, err);
     return status;
 }
