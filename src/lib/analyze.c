@@ -148,7 +148,8 @@ static int analyze(struct run *run, const char *db_path, enum cf_outcome *out, s
     if (status == CF_OK)
         status = cf_reading_open(run->ctx, run->core_path, run->options, &run->reading, err);
     if (status == CF_OK)
-        status = cf_frames_find(run->ctx, run->reading.mem, run->reading.symbols, &run->frames, err);
+        status = cf_frames_find(run->ctx, run->reading.mem, run->reading.symbols, &run->frames,
+                                err);
     if (status == CF_OK)
         status = analyze_heap(run, err);
     if (status == CF_OK)
