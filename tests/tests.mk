@@ -7,12 +7,18 @@ TRUTH_SRC := $(wildcard tests/gen/truth/*.c)
 # The stand-ins are preloaded by name, so the program looks for libraries beside itself.
 STANDINS := build/gen/libtcmalloc_minimal.so.4 build/gen/libmimalloc.so.2
 
-gen check test-e2e: build/gen/truth $(STANDINS)
+gen check test-e2e: build/gen/truth build/gen/truth-static $(STANDINS)
 
 build/gen/truth: $(TRUTH_SRC) $(wildcard tests/gen/truth/*.h) tests/tests.mk
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) $(if $(WERROR),-Werror) -O1 -g -fno-builtin -pthread \
 		-Wl,-z,now,-rpath,'$$ORIGIN' -o $@ $(TRUTH_SRC)
+
+# The same without a libc of its own in the process: malloc's data stands in the program's.
+build/gen/truth-static: $(TRUTH_SRC) $(wildcard tests/gen/truth/*.h) tests/tests.mk
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -DTRUTH_STATIC $(WARN) $(if $(WERROR),-Werror) -O1 -g \
+		-fno-builtin -pthread -static -s -o $@ $(TRUTH_SRC)
 
 $(STANDINS): tests/gen/standin/standin.c tests/tests.mk
 	@mkdir -p $(@D)

@@ -28,9 +28,11 @@ bool e2e_make_core(struct e2e_run *run) {
         return false;
     if (run->command)
         return make_program_core(run);
-    if (!process_generator("truth", program))
+    bool is_static = strncmp(run->scenario, E2E_STATIC, strlen(E2E_STATIC)) == 0;
+    if (!process_generator(is_static ? "truth-static" : "truth", program))
         return false;
-    char *argv[] = {program, (char *)run->scenario, "truth", NULL, NULL};
+    const char *scenario = run->scenario + (is_static ? strlen(E2E_STATIC) : 0);
+    char *argv[] = {program, (char *)scenario, "truth", NULL, NULL};
     if (run->producer != E2E_GDB && process_kernel_core(run->folder, argv, run->core))
         return true;
     argv[3] = "wait";

@@ -20,6 +20,9 @@
 #include "checks.h"
 #include "process.h"
 
+/* Before a scenario's name: the static program, stripped, runs it. */
+#define E2E_STATIC "static "
+
 enum e2e_producer {
     E2E_ANY, /* the kernel if it can be had, else gdb */
     E2E_GDB, /* gdb; skipped where there is none */

@@ -2,9 +2,28 @@
 #include "e2e.h"
 
 static const char *const scenarios[] = {
-    "bins",         "caches",      "no-tcache", "empty",     "foreign",     "no-brk",
-    "no-brk-later", "mmapped",     "arenas",    "arena-max", "arena-limit", "threads-gone",
-    "heaps",        "deep-tcache", "no-fast",   "perturb",   "namespace",   "huge-heaps",
+    "bins",
+    "caches",
+    "no-tcache",
+    "empty",
+    "foreign",
+    "no-brk",
+    "no-brk-later",
+    "mmapped",
+    "arenas",
+    "arena-max",
+    "arena-limit",
+    "threads-gone",
+    "heaps",
+    "deep-tcache",
+    "no-fast",
+    "perturb",
+    "namespace",
+    "huge-heaps",
+    E2E_STATIC "bins",
+    E2E_STATIC "arenas",
+    E2E_STATIC "foreign",
+    E2E_STATIC "mmapped",
 };
 
 /* gdb writes another kind of core of the same process. */

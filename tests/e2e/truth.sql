@@ -60,8 +60,8 @@ WHERE c.state IN ('live', 'mmapped') AND c.user_address NOT IN (SELECT address F
 SELECT count(*) chunks, max(size_bytes) largest,
        (SELECT count(*) FROM truth_figure WHERE kind = 'loads') loads FROM v_chunk
 WHERE state IN ('live', 'mmapped') AND user_address NOT IN (SELECT address FROM truth_live)
-HAVING largest > 800 + 4000 * loads
-    OR chunks > (SELECT 2 * value + 1 FROM truth_figure WHERE kind = 'threads') + 16 * loads;
+HAVING largest > 1300 + 4000 * loads
+    OR chunks > (SELECT 2 * value + 4 FROM truth_figure WHERE kind = 'threads') + 16 * loads;
 
 --- the process is the one that wrote the truth
 SELECT m.value, t.value FROM truth_figure t LEFT JOIN meta m ON m.key = 'pid'
@@ -78,7 +78,7 @@ WHERE t.kind = 'sbrk' AND h.arena_id = 0 AND h.end > t.value AND h.start < t.val
 --- every heap has the resident pages that pagemap showed
 --- needs residency
 SELECT h.heap_id, h.start_hex, h.mapped_bytes, h.resident_bytes,
-       4096 * (SELECT count(*) FROM truth_page p
-               WHERE p.address >= h.start AND p.address < h.end) pagemap
+       (SELECT total(min(p.address + 4096, h.end) - max(p.address, h.start)) FROM truth_page p
+        WHERE p.address > h.start - 4096 AND p.address < h.end) pagemap
 FROM v_heap h WHERE h.resident_bytes IS NOT pagemap;
 

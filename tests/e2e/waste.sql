@@ -12,11 +12,14 @@ FROM v_page_pin p LEFT JOIN v_size_class s
      ON s.arena_id = p.arena_id AND s.size_bytes = p.size_bytes AND s.state = 'live'
 GROUP BY p.arena_id, p.size_bytes HAVING sum(p.chunks) > ifnull(s.chunks, 0);
 
---- resident page runs are the resident bytes of their heap
+--- resident page runs are the resident bytes of their heap (which may begin within a page)
 --- needs residency
-SELECT h.heap_id, h.resident_bytes, total(iif(r.resident, r.pages, 0)) * 4096 pages
-FROM v_heap h LEFT JOIN v_page_run r USING (heap_id) GROUP BY h.heap_id
-HAVING h.resident_bytes IS NOT total(iif(r.resident, r.pages, 0)) * 4096;
+SELECT h.heap_id, h.start_hex, h.resident_bytes, total(r.bytes) runs
+FROM v_heap h LEFT JOIN
+     (SELECT heap_id, min(start + pages * 4096, (SELECT end FROM v_heap x WHERE x.heap_id = r.heap_id))
+                      - max(start, (SELECT start FROM v_heap x WHERE x.heap_id = r.heap_id)) bytes
+      FROM v_page_run r WHERE resident) r USING (heap_id)
+GROUP BY h.heap_id HAVING h.resident_bytes IS NOT total(r.bytes);
 
 --- holes promise no more than they have in memory
 SELECT address_hex, size_bytes, resident_bytes, releasable_bytes FROM v_hole

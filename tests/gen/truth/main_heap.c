@@ -105,6 +105,7 @@ static void run_mmapped(void) {
     shape_put(&row[5], 4 << 20);
 }
 
+#ifndef TRUTH_STATIC
 /*
  * A second libc in a namespace of its own: it has its own arenas, which never use the break. What
  * mallinfo2() says is of the first one alone; the records are of both.
@@ -125,6 +126,7 @@ static void run_namespace(void) {
     }
     shape_thin(row, 500, 3);
 }
+#endif
 
 const struct truth_scenario truth_main_heap[] = {
     {"bins", "one thread, every kind of bin", NULL, run_bins},
@@ -140,6 +142,8 @@ const struct truth_scenario truth_main_heap[] = {
      "GLIBC_TUNABLES=glibc.malloc.tcache_count=200", run_bins},
     {"no-fast", "no fastbins", "GLIBC_TUNABLES=glibc.malloc.mxfast=0", run_caches},
     {"perturb", "freed memory is overwritten", "GLIBC_TUNABLES=glibc.malloc.perturb=165", run_bins},
+#ifndef TRUTH_STATIC
     {"namespace", "a second libc in a namespace of its own", NULL, run_namespace},
+#endif
     {0},
 };
