@@ -111,13 +111,19 @@ CREATE TABLE page_pin (
     type TEXT,
     chunks INTEGER NOT NULL,
     live_bytes INTEGER NOT NULL,
-    pinned_bytes INTEGER NOT NULL
+    pinned_bytes INTEGER NOT NULL,
+    sample_address INTEGER,
+    holder TEXT
 );
+CREATE INDEX page_pin_sample ON page_pin (sample_address);
 CREATE INDEX page_pin_arena ON page_pin (arena_id, size_bytes);
 
 CREATE VIEW v_page_pin AS
 SELECT arena_id, size_bytes, type, chunks, live_bytes, pinned_bytes,
-       round(1.0 * pinned_bytes / live_bytes, 2) AS bytes_per_live_byte
+       round(1.0 * pinned_bytes / live_bytes, 2) AS bytes_per_live_byte,
+       sample_address,
+       iif(sample_address IS NULL, NULL, printf('0x%x', sample_address)) AS sample_address_hex,
+       holder
 FROM page_pin;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
@@ -128,7 +134,10 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_page_pin', 'chunks', 'chunks', 'Live chunks of that size that pin a byte at least.'),
 ('v_page_pin', 'live_bytes', 'bytes', 'Their own bytes.'),
 ('v_page_pin', 'pinned_bytes', 'bytes', 'Resident dead bytes that they keep from being released.'),
-('v_page_pin', 'bytes_per_live_byte', 'ratio', 'pinned_bytes / live_bytes.');
+('v_page_pin', 'bytes_per_live_byte', 'ratio', 'pinned_bytes / live_bytes.'),
+('v_page_pin', 'sample_address', 'address', 'Header of one of these chunks: the one that pins most.'),
+('v_page_pin', 'sample_address_hex', 'hex', 'sample_address as text.'),
+('v_page_pin', 'holder', 'text', 'Who holds that sample, shortest way from a root; NULL where it was not asked for (only the costliest rows are) or nothing does.');
 
 INSERT INTO example_query (title, sql) VALUES
 ('Where does the resident heap go?',

@@ -38,8 +38,8 @@ static int on_pins(void *user, const struct cf_heap *heap, const struct cf_pinne
         if (kept->types != NULL)
             drop_behind(kept, heap, pinners[i].addr);
         status = cf_page_pins_add(kept->page_pins, heap->arena_id,
-                                  type == 0 ? CF_NO_TYPE : (int32_t)type, pinners[i].bytes,
-                                  pinners[i].pinned_bytes, err);
+                                  type == 0 ? CF_NO_TYPE : (int32_t)type, pinners[i].addr,
+                                  pinners[i].bytes, pinners[i].pinned_bytes, err);
     }
     return status;
 }

@@ -96,7 +96,7 @@ static int find_row(struct cf_page_pins *pins, uint32_t arena_id, int32_t type, 
     return CF_OK;
 }
 
-int cf_page_pins_add(struct cf_page_pins *pins, uint32_t arena_id, int32_t type,
+int cf_page_pins_add(struct cf_page_pins *pins, uint32_t arena_id, int32_t type, uint64_t addr,
                      uint64_t size_bytes, uint64_t pinned_bytes, struct cf_err *err) {
     uint32_t *recent = &pins->recent[size_bytes >> 3 & (NR_RECENT - 1)];
     if (*recent == 0 || !is_key(&pins->rows.items[*recent - 1], arena_id, type, size_bytes)) {
@@ -108,6 +108,10 @@ int cf_page_pins_add(struct cf_page_pins *pins, uint32_t arena_id, int32_t type,
     row->chunks++;
     row->live_bytes += size_bytes;
     row->pinned_bytes += pinned_bytes;
+    if (pinned_bytes > row->sample_bytes) {
+        row->sample = addr;
+        row->sample_bytes = pinned_bytes;
+    }
     return CF_OK;
 }
 

@@ -21,6 +21,8 @@ struct cf_page_pin {
     uint64_t chunks;
     uint64_t live_bytes;
     uint64_t pinned_bytes;
+    uint64_t sample; /* header of the one among them that pins most, the lowest where several do */
+    uint64_t sample_bytes; /* what that one pins */
 };
 
 struct cf_page_pins;
@@ -28,8 +30,8 @@ struct cf_page_pins;
 int cf_page_pins_new(struct cf_page_pins **out, struct cf_err *err);
 void cf_page_pins_free(struct cf_page_pins *pins);
 
-/* One live chunk with its share. */
-int cf_page_pins_add(struct cf_page_pins *pins, uint32_t arena_id, int32_t type,
+/* One live chunk, its header at `addr`, with its share; in the order of addresses. */
+int cf_page_pins_add(struct cf_page_pins *pins, uint32_t arena_id, int32_t type, uint64_t addr,
                      uint64_t size_bytes, uint64_t pinned_bytes, struct cf_err *err);
 
 /* Sorts the rows by arena, type and size; nothing can be added afterwards. */

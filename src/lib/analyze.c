@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/context.h"
 #include "base/err.h"
+#include "lib/holding.h"
 #include "lib/naming.h"
 #include "lib/process.h"
 #include "lib/reading.h"
@@ -33,11 +34,13 @@ struct run {
     struct cf_types *types; /* NULL: not examined */
     struct cf_leaks leaks;
     struct cf_naming naming;
+    struct cf_holding holding;
     struct cf_process process;
 };
 
 /* In the opposite order: each borrows from those above it. */
 static void run_fini(struct run *run) {
+    cf_holding_fini(&run->holding);
     cf_leaks_fini(&run->leaks);
     cf_types_free(run->types);
     cf_naming_fini(&run->naming);
@@ -80,6 +83,9 @@ static int analyze_heap(struct run *run, struct cf_err *err) {
         status = examine(run, err);
     if (status == CF_OK)
         status = cf_kept_find(run->ctx, pt, &run->kept, err);
+    if (status == CF_OK && run->reach != NULL)
+        status = cf_holding_find(&run->holding, run->ctx, &run->reading, run->reach, run->types,
+                                 &run->kept, &run->naming, err);
     if (status == CF_OK)
         status = cf_sweep(run->ctx, run->reading.mem, &run->kept.trim, cf_ptmalloc_map(pt),
                           cf_ptmalloc_nr_arenas(pt), &run->sizes, &run->holes, err);
@@ -122,6 +128,8 @@ static int store_tables(struct run *run, enum cf_outcome outcome, struct cf_err 
         status = cf_rows_types(db, run->types, err);
     if (status == CF_OK)
         status = cf_rows_kept(db, &run->kept, err);
+    if (status == CF_OK && run->reach != NULL)
+        status = cf_holding_store(&run->holding, db, err);
     if (status == CF_OK)
         status = cf_process_store(&run->process, &run->reading, run->options, db, err);
     if (status == CF_OK)

@@ -8,6 +8,7 @@
 
 #include "analysis/allocators.h"
 #include "analysis/budget.h"
+#include "analysis/holders.h"
 #include "analysis/holes.h"
 #include "analysis/kept.h"
 #include "analysis/kernel.h"
@@ -20,6 +21,7 @@
 #include "libc/witness.h"
 #include "ptmalloc/heap.h"
 #include "store/db.h"
+#include "store/insert.h"
 #include "sym/frames.h"
 #include "sym/module.h"
 #include "sym/symbols.h"
@@ -40,6 +42,13 @@ int cf_rows_holes(struct cf_db *db, const struct cf_sizes *sizes, const struct c
 /* rows_reach.c: leak, leak_arena, root, and `reachable` of mmapped_chunk; after rows_malloc. */
 int cf_rows_reach(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf_reach *reach,
                   const struct cf_leaks *leaks, const struct cf_types *types, struct cf_err *err);
+
+/* rows_holders.c: holder, a row for each hop with its label; and the summary of a chunk's way in
+ * top_pin and page_pin, after rows_kept. */
+int cf_rows_hops_begin(struct cf_insert *in, struct cf_db *db, struct cf_err *err);
+int cf_rows_hop(struct cf_insert *in, uint64_t chunk, const struct cf_hop *hop, const char *label,
+                struct cf_err *err);
+int cf_rows_holder(struct cf_db *db, uint64_t chunk, const char *summary, struct cf_err *err);
 
 /* rows_types.c: type. */
 int cf_rows_types(struct cf_db *db, const struct cf_types *types, struct cf_err *err);

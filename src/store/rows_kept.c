@@ -88,7 +88,8 @@ static int insert_page_pins(struct cf_db *db, const struct cf_page_pins *pins,
                             const struct cf_types *types, struct cf_err *err) {
     CF_CLEANUP_INSERT struct cf_insert in = {0};
     int status = cf_insert_begin(&in, db, "page_pin",
-                                 "arena_id, size_bytes, type, chunks, live_bytes, pinned_bytes",
+                                 "arena_id, size_bytes, type, chunks, live_bytes, pinned_bytes,"
+                                 " sample_address",
                                  err);
     for (size_t i = 0; status == CF_OK && i < cf_page_pins_nr(pins); i++) {
         const struct cf_page_pin *pin = cf_page_pins_row(pins, i);
@@ -100,6 +101,7 @@ static int insert_page_pins(struct cf_db *db, const struct cf_page_pins *pins,
         cf_insert_u64(&in, pin->chunks);
         cf_insert_u64(&in, pin->live_bytes);
         cf_insert_u64(&in, pin->pinned_bytes);
+        cf_insert_u64_if(&in, pin->sample_bytes > 0, pin->sample);
         status = cf_insert_row(&in, err);
     }
     return status;

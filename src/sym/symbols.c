@@ -59,6 +59,16 @@ static uint32_t index_of(const struct cf_symbols *symbols, const struct cf_modul
     return (uint32_t)(module - cf_modules_get(symbols->modules, 0));
 }
 
+/* Where a module's .bss ends that begins at `end`: anonymous memory right behind its data. */
+static uint64_t bss_end(const struct cf_mem *mem, uint64_t end) {
+    const struct cf_region *data = cf_mem_find(mem, end - 1);
+    const struct cf_region *bss = cf_mem_find(mem, end);
+    if (data == NULL || bss == NULL || (data->flags & PF_W) == 0 || bss->start != end ||
+        bss->kind != CF_REGION_ANONYMOUS)
+        return end;
+    return bss->end;
+}
+
 static int add_ranges(struct cf_symbols *symbols, struct cf_err *err) {
     const struct cf_core *core = cf_mem_core(symbols->mem);
     for (size_t i = 0; i < cf_core_nr_files(core); i++) {
@@ -66,7 +76,7 @@ static int add_ranges(struct cf_symbols *symbols, struct cf_err *err) {
         if (range == NULL)
             return cf_err_nomem(err, sizeof *range, "the modules' ranges");
         range->start = cf_core_file(core, i)->start;
-        range->end = cf_core_file(core, i)->end;
+        range->end = bss_end(symbols->mem, cf_core_file(core, i)->end);
         range->module = index_of(symbols, cf_modules_of_file(symbols->modules, i));
     }
     if (symbols->ranges.len > 0)

@@ -45,7 +45,8 @@ static int on_pins(void *user, const struct cf_heap *heap, const struct cf_pinne
             result->addrs[result->nr_pinned] = pinners[i].addr;
             result->pinned[result->nr_pinned++] = pinners[i].pinned_bytes;
         }
-        status = cf_page_pins_add(result->pins, heap->arena_id, CF_NO_TYPE, pinners[i].bytes,
+        status = cf_page_pins_add(result->pins, heap->arena_id, CF_NO_TYPE, pinners[i].addr,
+                                  pinners[i].bytes,
                                   pinners[i].pinned_bytes, err);
     }
     return status;
@@ -176,7 +177,8 @@ static void rows_of_page_pins_are_sorted_and_add_up(void **state) {
     uint64_t chunks = 0, pinned = 0;
     for (uint64_t i = 0; i < 20000; i++) {
         uint64_t size = 32 + 16 * ((i * 7919) % 3001);
-        assert_int_equal(cf_page_pins_add(pins, (uint32_t)(i % 5), (int32_t)(i % 2) - 1, size, i,
+        int32_t type = (int32_t)(i % 2) - 1;
+        assert_int_equal(cf_page_pins_add(pins, (uint32_t)(i % 5), type, i * 64, size, i,
                                           NULL), CF_OK);
         chunks++;
         pinned += i;

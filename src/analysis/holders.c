@@ -1,0 +1,395 @@
+#include "analysis/holders.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/parents.h"
+#include "analysis/scan.h"
+#include "base/context.h"
+#include "base/err.h"
+
+enum {
+    QUEUE_MAX = 1 << 20,
+    SMALL_BYTES = 65536,     /* of a chunk that is read as it stands, absent pages and all */
+    DROP_BYTES = 32 << 20,   /* read, then the core's pages are given back */
+    FILTER_WORDS = 64,       /* which chunks may be asked ones: a bit by hash */
+    PREFETCH_AHEAD = 8,
+};
+
+/* The chunks to go through in one step of the search. Beyond QUEUE_MAX they are bits of a plane. */
+struct frontier {
+    size_t *numbers;
+    size_t len;
+    uint64_t *plane; /* made when it is needed first */
+    size_t in_plane;
+};
+
+struct search {
+    const struct cf_holders_input *input;
+    const struct cf_resolver *resolver;
+    struct cf_holders *holders;
+    struct cf_parents *parents;
+    struct frontier now;
+    struct frontier next;
+    size_t from; /* chunk that is scanned, or CF_NO_CHUNK */
+    size_t root; /* root that is scanned */
+    size_t left; /* asked chunks that are not found yet */
+    uint64_t read_bytes; /* since pages were given back */
+    uint64_t filter[FILTER_WORDS];
+    bool out_of_memory;
+};
+
+int cf_holders_ask(struct cf_holders *holders, uint64_t addr, struct cf_err *err) {
+    struct cf_way *way = cf_array_push(&holders->ways);
+    if (way == NULL)
+        return cf_err_nomem(err, sizeof *way, "a way to a chunk");
+    way->addr = addr;
+    return CF_OK;
+}
+
+static int compare_ways(const void *a, const void *b) {
+    const struct cf_way *left = a, *right = b;
+    return left->addr < right->addr ? -1 : left->addr > right->addr;
+}
+
+static struct cf_way *find_way(const struct cf_holders *holders, uint64_t addr) {
+    size_t low = 0, high = holders->ways.len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (holders->ways.items[middle].addr < addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == holders->ways.len || holders->ways.items[low].addr != addr)
+        return NULL;
+    return &holders->ways.items[low];
+}
+
+const struct cf_way *cf_holders_way(const struct cf_holders *holders, uint64_t addr) {
+    return find_way(holders, addr);
+}
+
+static void sort_asked(struct cf_holders *holders) {
+    if (holders->ways.len == 0)
+        return;
+    qsort(holders->ways.items, holders->ways.len, sizeof *holders->ways.items, compare_ways);
+    size_t kept = 1;
+    for (size_t i = 1; i < holders->ways.len; i++)
+        if (holders->ways.items[i].addr != holders->ways.items[kept - 1].addr)
+            holders->ways.items[kept++] = holders->ways.items[i];
+    holders->ways.len = kept;
+}
+
+static size_t filter_bit(size_t number) {
+    return (size_t)(number * 0x9e3779b97f4a7c15ull >> 52); /* below 64 * FILTER_WORDS */
+}
+
+static void make_filter(struct search *search) {
+    for (size_t i = 0; i < search->holders->ways.len; i++) {
+        size_t number = cf_resolver_number_at(search->resolver,
+                                              search->holders->ways.items[i].addr);
+        size_t bit = filter_bit(number);
+        if (number != CF_NO_CHUNK)
+            search->filter[bit / 64] |= 1ull << (bit & 63);
+    }
+}
+
+static bool is_asked(const struct search *search, const struct cf_extent *extent, size_t number) {
+    size_t bit = filter_bit(number);
+    if ((search->filter[bit / 64] >> (bit & 63) & 1) == 0)
+        return false;
+    return find_way(search->holders,
+                    cf_resolver_chunk(search->resolver, extent, number).addr) != NULL;
+}
+
+static void push(struct search *search, size_t number) {
+    struct frontier *next = &search->next;
+    if (next->len < QUEUE_MAX) {
+        next->numbers[next->len++] = number;
+        return;
+    }
+    if (next->plane == NULL)
+        next->plane = calloc(search->resolver->nr_numbers / 64 + 2, sizeof *next->plane);
+    if (next->plane == NULL) {
+        search->out_of_memory = true;
+        return;
+    }
+    next->plane[number >> 6] |= 1ull << (number & 63);
+    next->in_plane++;
+}
+
+static bool is_live(const struct search *search, const struct cf_extent *extent, size_t number) {
+    if (extent->heap == NULL)
+        return !extent->mmapped->in_tcache;
+    return cf_planes_is_live(search->resolver->planes, extent->heap,
+                             number - extent->first_number);
+}
+
+/* A word that leads to a chunk, seen in the chunk `from` or in the root. */
+static void meet(struct search *search, uint64_t lowered) {
+    const struct cf_extent *extent = cf_resolver_extent(search->resolver, lowered);
+    if (extent == NULL)
+        return;
+    size_t number = cf_resolver_number(search->resolver, extent, lowered);
+    if (number == CF_NO_CHUNK || cf_mark_second(search->input->mark, number) ||
+        !is_live(search, extent, number))
+        return;
+    cf_mark_set_second(search->input->mark, number);
+    if (search->from == CF_NO_CHUNK)
+        cf_parents_set_root(search->parents, number, search->root);
+    else
+        cf_parents_set_chunk(search->parents, number, search->from);
+    if (is_asked(search, extent, number))
+        search->left--;
+    push(search, number);
+}
+
+static void scan_range(struct search *search, uint64_t start, uint64_t end) {
+    struct cf_scan scan = {.mem = search->input->mem, .addr = start, .end = end};
+    const unsigned char *bytes;
+    size_t nr_words;
+    while (cf_scan_next(&scan, &bytes, &nr_words))
+        CF_SCAN_WORDS(search->resolver, bytes, nr_words, meet, search);
+}
+
+static bool is_silent(const struct cf_holders_input *input, uint64_t user) {
+    for (size_t low = 0, high = input->nr_silent; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (input->silent[middle] == user)
+            return true;
+        if (input->silent[middle] < user)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return false;
+}
+
+/* The core's pages would count as our memory otherwise. */
+static void give_back(struct search *search) {
+    for (size_t i = 0; i < search->resolver->nr_extents; i++)
+        cf_mem_drop(search->input->mem, search->resolver->extents[i].start,
+                    search->resolver->extents[i].end);
+    search->read_bytes = 0;
+}
+
+static void scan_chunk(struct search *search, size_t number) {
+    const struct cf_extent *extent = cf_resolver_extent_of(search->resolver, number);
+    struct cf_numbered chunk = cf_resolver_chunk(search->resolver, extent, number);
+    uint64_t user = chunk.addr + 2 * search->resolver->word_bytes;
+    if (is_silent(search->input, user))
+        return;
+    search->from = number;
+    uint64_t end = cf_resolver_payload_end(search->resolver, extent, chunk.addr, chunk.bytes);
+    if (extent->bytes != NULL && end - user <= SMALL_BYTES)
+        CF_SCAN_WORDS(search->resolver, extent->bytes + (user - extent->start),
+                      (end - user) / search->resolver->word_bytes, meet, search);
+    else
+        scan_range(search, user, end);
+    search->read_bytes += end - user;
+    if (search->read_bytes > DROP_BYTES)
+        give_back(search);
+}
+
+static void prefetch_chunk(const struct search *search, size_t number) {
+    const struct cf_extent *extent = cf_resolver_extent_of(search->resolver, number);
+    if (extent->bytes == NULL || extent->heap == NULL)
+        return;
+    size_t unit = number - extent->first_number;
+    uint64_t addr = extent->base + ((uint64_t)unit << search->resolver->planes->unit_shift);
+    __builtin_prefetch(extent->bytes + (addr - extent->start) + 2 * search->resolver->word_bytes);
+}
+
+/* One word of a register set at a time: they are the core's bytes, not memory's. */
+static void scan_registers(struct search *search, const struct cf_root *root) {
+    const struct cf_core *core = cf_mem_core(search->input->mem);
+    if (root->thread < 0 || (size_t)root->thread >= cf_core_nr_threads(core))
+        return;
+    const struct cf_core_thread *thread = cf_core_thread(core, (size_t)root->thread);
+    CF_SCAN_WORDS(search->resolver, thread->regs,
+                  thread->regs_bytes / search->resolver->word_bytes, meet, search);
+}
+
+/* What says most goes first: where ways are equally short, the first root has the chunk. */
+static void scan_roots(struct search *search) {
+    static const enum cf_root_kind order[CF_NR_ROOT_KINDS] = {
+        CF_ROOT_GLOBAL, CF_ROOT_TLS, CF_ROOT_STACK, CF_ROOT_REGISTER, CF_ROOT_MAPPING,
+    };
+    const struct cf_roots *roots = search->input->roots;
+    search->from = CF_NO_CHUNK;
+    for (size_t kind = 0; kind < CF_NR_ROOT_KINDS; kind++)
+        for (size_t i = 0; i < roots->rows.len; i++) {
+            const struct cf_root *root = &roots->rows.items[i];
+            if (root->kind != order[kind])
+                continue;
+            search->root = i;
+            if (root->kind == CF_ROOT_REGISTER)
+                scan_registers(search, root);
+            else
+                scan_range(search, root->start, root->end);
+        }
+}
+
+static void scan_plane(struct search *search, struct frontier *frontier) {
+    size_t words = search->resolver->nr_numbers / 64 + 2;
+    for (size_t word = 0; word < words && frontier->in_plane > 0; word++)
+        for (uint64_t bits = frontier->plane[word]; bits != 0; bits &= bits - 1) {
+            frontier->in_plane--;
+            scan_chunk(search, (word << 6) + (size_t)__builtin_ctzll(bits));
+        }
+    memset(frontier->plane, 0, words * sizeof *frontier->plane);
+}
+
+static void search_all(const struct cf_context *ctx, struct search *search) {
+    uint64_t seen = 0;
+    scan_roots(search);
+    while ((search->next.len > 0 || search->next.in_plane > 0) && search->left > 0 &&
+           !search->out_of_memory) {
+        struct frontier swap = search->now;
+        search->now = search->next;
+        search->next = swap;
+        search->next.len = 0;
+        for (size_t i = 0; i < search->now.len; i++) {
+            if (i + PREFETCH_AHEAD < search->now.len)
+                prefetch_chunk(search, search->now.numbers[i + PREFETCH_AHEAD]);
+            scan_chunk(search, search->now.numbers[i]);
+        }
+        seen += search->now.len + search->now.in_plane;
+        if (search->now.in_plane > 0)
+            scan_plane(search, &search->now);
+        cf_progress(ctx, "looking for holders", seen, 0);
+    }
+}
+
+struct target {
+    const struct cf_resolver *resolver;
+    size_t number;
+    uint64_t found; /* index of the word, or UINT64_MAX */
+};
+
+/* Which word of `bytes` leads to the target. */
+static void find_word(struct target *target, const unsigned char *bytes, size_t nr_words) {
+    unsigned w = target->resolver->word_bytes;
+    for (size_t i = 0; i < nr_words && target->found == UINT64_MAX; i++) {
+        uint64_t word = 0;
+        memcpy(&word, bytes + i * w, w);
+        if (cf_resolver_target(target->resolver, word) == target->number)
+            target->found = i;
+    }
+}
+
+static uint64_t find_in_range(const struct search *search, uint64_t start, uint64_t end,
+                              size_t number) {
+    struct cf_scan scan = {.mem = search->input->mem, .addr = start, .end = end};
+    const unsigned char *bytes;
+    size_t nr_words;
+    while (cf_scan_next(&scan, &bytes, &nr_words)) {
+        struct target target = {search->resolver, number, UINT64_MAX};
+        uint64_t base = scan.addr - nr_words * search->resolver->word_bytes;
+        find_word(&target, bytes, nr_words);
+        if (target.found != UINT64_MAX)
+            return base + target.found * search->resolver->word_bytes;
+    }
+    return 0;
+}
+
+static bool keep_hop(struct cf_way *way, const struct cf_hop *hop) {
+    struct cf_hop *slot = cf_array_push(&way->hops);
+    if (slot != NULL)
+        *slot = *hop;
+    return slot != NULL;
+}
+
+/* From the chunk back to its root; `hop` counts from the chunk until the way is turned round. */
+static bool walk_back(const struct search *search, struct cf_way *way) {
+    size_t number = cf_resolver_number_at(search->resolver, way->addr);
+    size_t root, from, to = CF_NO_CHUNK;
+    uint64_t steps = 0;
+    for (;; steps++) {
+        const struct cf_extent *extent = cf_resolver_extent_of(search->resolver, number);
+        struct cf_numbered chunk = cf_resolver_chunk(search->resolver, extent, number);
+        bool is_kept = steps + 1 < CF_HOPS_MAX;
+        uint64_t user = chunk.addr + 2 * search->resolver->word_bytes, word = user;
+        if (is_kept && to != CF_NO_CHUNK)
+            word = find_in_range(search, user,
+                                 cf_resolver_payload_end(search->resolver, extent, chunk.addr,
+                                                         chunk.bytes), to);
+        struct cf_hop hop = {.addr = chunk.addr, .offset = word - user, .hop = steps};
+        if (is_kept && !keep_hop(way, &hop))
+            return false;
+        if (!cf_parents_get(search->parents, number, &root, &from))
+            return true; /* its length stays 0 */
+        if (root != SIZE_MAX)
+            break;
+        to = number;
+        number = from;
+    }
+    const struct cf_root *row = &search->input->roots->rows.items[root];
+    struct cf_hop hop = {.root = row, .hop = steps + 1};
+    if (row->kind != CF_ROOT_REGISTER)
+        hop.addr = find_in_range(search, row->start, row->end, number);
+    way->length = steps + 2;
+    return keep_hop(way, &hop);
+}
+
+static void turn_round(struct cf_way *way) {
+    size_t len = way->hops.len;
+    for (size_t i = 0; i < len / 2; i++) {
+        struct cf_hop swap = way->hops.items[i];
+        way->hops.items[i] = way->hops.items[len - 1 - i];
+        way->hops.items[len - 1 - i] = swap;
+    }
+    for (size_t i = 0; i < len; i++)
+        way->hops.items[i].hop = way->length - 1 - way->hops.items[i].hop;
+}
+
+static int tell_ways(struct search *search, struct cf_err *err) {
+    for (size_t i = 0; i < search->holders->ways.len; i++) {
+        struct cf_way *way = &search->holders->ways.items[i];
+        size_t number = cf_resolver_number_at(search->resolver, way->addr), root, from;
+        if (number == CF_NO_CHUNK || !cf_parents_get(search->parents, number, &root, &from))
+            continue;
+        if (!walk_back(search, way))
+            return cf_err_nomem(err, sizeof(struct cf_hop), "a way to a chunk");
+        turn_round(way);
+    }
+    return CF_OK;
+}
+
+int cf_holders_find(const struct cf_context *ctx, const struct cf_holders_input *input,
+                    struct cf_holders *holders, struct cf_err *err) {
+    sort_asked(holders);
+    if (holders->ways.len == 0)
+        return CF_OK;
+    struct search search = {
+        .input = input, .resolver = cf_mark_resolver(input->mark), .holders = holders,
+        .left = holders->ways.len,
+        .now.numbers = calloc(QUEUE_MAX, sizeof(size_t)),
+        .next.numbers = calloc(QUEUE_MAX, sizeof(size_t)),
+    };
+    int status = CF_OK;
+    if (search.now.numbers == NULL || search.next.numbers == NULL)
+        status = cf_err_nomem(err, QUEUE_MAX * sizeof(size_t), "the search for holders");
+    if (status == CF_OK)
+        status = cf_parents_new(search.resolver, input->roots->rows.len, &search.parents, err);
+    if (status == CF_OK) {
+        make_filter(&search);
+        search_all(ctx, &search);
+        give_back(&search);
+        status = search.out_of_memory ? cf_err_nomem(err, 0, "the search for holders")
+                                      : tell_ways(&search, err);
+    }
+    cf_parents_free(search.parents);
+    free(search.now.numbers);
+    free(search.next.numbers);
+    free(search.now.plane);
+    free(search.next.plane);
+    return status;
+}
+
+void cf_holders_fini(struct cf_holders *holders) {
+    for (size_t i = 0; i < holders->ways.len; i++)
+        cf_array_free(&holders->ways.items[i].hops);
+    cf_array_free(&holders->ways);
+}
