@@ -11,7 +11,7 @@ DESTDIR ?=
 CC ?= cc
 AR ?= ar
 CLANG ?= clang
-PKGS := libelf libdw sqlite3 libarchive smartcols
+PKGS := libelf libdw sqlite3 libarchive smartcols jansson
 
 # ---- flags; the user's CFLAGS and LDFLAGS come last ----
 

@@ -96,6 +96,28 @@ struct cf_report_options {
 int cf_report(const struct cf_context *ctx, const char *db_path,
               const struct cf_report_options *options, FILE *sink, struct cf_err *err);
 
+/*
+ * A limit that a soak test sets: METRIC=LIMIT, where METRIC is retained, releasable, pinned, leak
+ * (bytes: 1073741824, 10M, 1.5G, or a percentage of the resident heap: 50%), arenas or anomalies
+ * (a count). Fill it with cf_gate_parse() alone.
+ */
+struct cf_gate {
+    unsigned metric;
+    bool is_percent;
+    double limit;
+    char text[64]; /* as it was given */
+};
+
+/* CF_EUSAGE: no such metric, or no such limit. */
+int cf_gate_parse(const char *text, struct cf_gate *out, struct cf_err *err);
+
+/*
+ * Measures what the database at `db_path` says. `*crossed` is true where the value is above the
+ * limit, or is not known; `says` receives a line with the value either way.
+ */
+int cf_gate_measure(const char *db_path, const struct cf_gate *gate, bool *crossed,
+                    char says[256], struct cf_err *err);
+
 /* Writes the documented schema, or one view's part of it, to `sink`; CF_EUSAGE: no such view. */
 int cf_schema(const char *view, FILE *sink, struct cf_err *err);
 

@@ -16,12 +16,15 @@
 /* Beside the values of enum cf_outcome. The last two are those of sysexits.h. */
 enum cli_exit {
     CLI_EXIT_OK = 0,
+    CLI_EXIT_CROSSED = 1, /* a --fail-on limit */
     CLI_EXIT_USAGE = 2,
     CLI_EXIT_INPUT = 3,
     CLI_EXIT_OUTPUT = 7,
     CLI_EXIT_INTERNAL = 70,
     CLI_EXIT_MEMORY = 71,
 };
+
+enum { CLI_GATES_MAX = 32 };
 
 struct cli_command {
     const char *name;
@@ -42,7 +45,7 @@ void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Options that several commands have; argp children. Their input is the struct named. */
 extern const struct argp cli_analyze_argp;  /* struct cli_analysis */
 extern const struct argp cli_files_argp;    /* struct cf_options */
-extern const struct argp cli_report_argp;   /* struct cf_report_options */
+extern const struct argp cli_report_argp;   /* struct cli_report */
 extern const struct argp cli_progress_argp; /* struct cli_progress */
 
 /* How a core becomes a database. Strings are borrowed from argv, except `db_owned`. */
@@ -61,8 +64,16 @@ void cli_analysis_fini(struct cli_analysis *analysis);
  * tells whether there is a database now. */
 int cli_analyze(const struct cli_analysis *analysis, struct cli_progress *progress, bool *written);
 
-/* Writes the report of `db` to `path`, whole or not at all, or to stdout where `path` is NULL. */
-int cli_report(const char *db, const struct cf_report_options *options, const char *path);
+/* A report, and the limits that must not be crossed. */
+struct cli_report {
+    struct cf_report_options options;
+    struct cf_gate gates[CLI_GATES_MAX];
+    size_t nr_gates;
+};
+
+/* Writes the report of `db` to `path`, whole or not at all, or to stdout where `path` is NULL; then
+ * measures the limits and says on stderr which were crossed. */
+int cli_report(const char *db, const struct cli_report *report, const char *path);
 
 /* One argument where there must be one: takes `arg` into `*slot`, or ends with a usage error. */
 void cli_take_argument(struct argp_state *state, const char **slot, const char *arg);

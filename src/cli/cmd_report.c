@@ -7,26 +7,48 @@
 #include "cli/cli.h"
 #include "cli/outfile.h"
 
-enum { KEY_FORMAT = 256, KEY_TOP, KEY_FULL, TOP_MAX = 1000000 };
+enum { KEY_FORMAT = 256, KEY_TOP, KEY_FULL, KEY_FAIL_ON, TOP_MAX = 1000000 };
 
 static void parse_format(struct argp_state *state, const char *arg, enum cf_format *out) {
-    if (strcmp(arg, "text") == 0)
-        *out = CF_FORMAT_TEXT;
+    static const struct {
+        const char *name;
+        enum cf_format format;
+    } formats[] = {
+        {"text", CF_FORMAT_TEXT}, {"markdown", CF_FORMAT_MARKDOWN}, {"json", CF_FORMAT_JSON},
+    };
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        if (strcmp(arg, formats[i].name) == 0) {
+            *out = formats[i].format;
+            return;
+        }
+    }
+    argp_error(state, "--format is text, markdown or json, not '%s'", arg);
+}
+
+static void parse_gate(struct argp_state *state, const char *arg, struct cli_report *report) {
+    struct cf_err err;
+    if (report->nr_gates == CLI_GATES_MAX)
+        argp_error(state, "--fail-on: %d limits are enough", CLI_GATES_MAX);
+    else if (cf_gate_parse(arg, &report->gates[report->nr_gates], &err) != CF_OK)
+        argp_error(state, "--fail-on: %s", err.text);
     else
-        argp_error(state, "--format is text, not '%s'", arg);
+        report->nr_gates++;
 }
 
 static error_t parse_report(int key, char *arg, struct argp_state *state) {
-    struct cf_report_options *options = state->input;
+    struct cli_report *report = state->input;
     switch (key) {
     case KEY_FORMAT:
-        parse_format(state, arg, &options->format);
+        parse_format(state, arg, &report->options.format);
         return 0;
     case KEY_TOP:
-        options->top = cli_parse_number(state, "--top", arg, TOP_MAX);
+        report->options.top = cli_parse_number(state, "--top", arg, TOP_MAX);
         return 0;
     case KEY_FULL:
-        options->full = true;
+        report->options.full = true;
+        return 0;
+    case KEY_FAIL_ON:
+        parse_gate(state, arg, report);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -34,9 +56,12 @@ static error_t parse_report(int key, char *arg, struct argp_state *state) {
 }
 
 static const struct argp_option report_options[] = {
-    {"format", KEY_FORMAT, "FORMAT", 0, "text (default)", 0},
+    {"format", KEY_FORMAT, "FORMAT", 0, "text (default), markdown or json", 0},
     {"top", KEY_TOP, "N", 0, "Show N rows of each table", 0},
     {"full", KEY_FULL, NULL, 0, "Show all rows, and bytes unrounded", 0},
+    {"fail-on", KEY_FAIL_ON, "METRIC=LIMIT", 0,
+     "Exit 1 where the value is above LIMIT: retained, releasable, pinned, leak (bytes as 10M, or "
+     "50% of the resident heap), arenas, anomalies. May be repeated", 0},
     {0},
 };
 
@@ -72,21 +97,39 @@ static int report_to_file(const char *db, const struct cf_report_options *option
     return cli_fail(&err);
 }
 
-int cli_report(const char *db, const struct cf_report_options *options, const char *path) {
-    return path == NULL ? report_to_stdout(db, *options) : report_to_file(db, options, path);
+static int measure(const char *db, const struct cf_gate *gate) {
+    char says[256];
+    struct cf_err err;
+    bool crossed = false;
+    if (cf_gate_measure(db, gate, &crossed, says, &err) != CF_OK)
+        return cli_fail(&err);
+    if (crossed)
+        cli_say("--fail-on %s", says);
+    return crossed ? CLI_EXIT_CROSSED : CLI_EXIT_OK;
+}
+
+int cli_report(const char *db, const struct cli_report *report, const char *path) {
+    int code = path == NULL ? report_to_stdout(db, report->options)
+                            : report_to_file(db, &report->options, path);
+    for (size_t i = 0; i < report->nr_gates; i++) {
+        int measured =
+            code == CLI_EXIT_OK || code == CLI_EXIT_CROSSED ? measure(db, &report->gates[i]) : code;
+        code = measured == CLI_EXIT_OK ? code : measured;
+    }
+    return code;
 }
 
 struct command {
     const char *db;
     const char *output;
-    struct cf_report_options options;
+    struct cli_report report;
 };
 
 static error_t parse_command(int key, char *arg, struct argp_state *state) {
     struct command *command = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &command->options;
+        state->child_inputs[0] = &command->report;
         return 0;
     case 'o':
         if (*arg == '\0')
@@ -116,12 +159,12 @@ int cli_cmd_report(int argc, char **argv) {
         .parser = parse_command,
         .args_doc = "DB",
         .doc = "Print the report of a database that analyze has made."
-               "\vExit status: 0 done; 2 usage; 3 DB is not one of our databases; 7 the report "
-               "cannot be written.",
+               "\vExit status: 0 done; 1 a --fail-on limit was crossed; 2 usage; 3 DB is not one "
+               "of our databases; 7 the report cannot be written.",
         .children = children,
     };
     struct command command = {0};
     if (argp_parse(&parser, argc, argv, 0, NULL, &command) != 0)
         return CLI_EXIT_USAGE;
-    return cli_report(command.db, &command.options, command.output);
+    return cli_report(command.db, &command.report, command.output);
 }

@@ -5,7 +5,7 @@
 
 struct command {
     struct cli_analysis analysis;
-    struct cf_report_options report;
+    struct cli_report report;
     struct cli_progress progress;
 };
 
@@ -35,7 +35,10 @@ static int analyze_and_report(struct command *command) {
     if (!written)
         return analyzed;
     int reported = cli_report(command->analysis.db, &command->report, NULL);
-    return reported == CLI_EXIT_OK ? analyzed : reported;
+    /* What is wrong with the core comes before what was measured in it. */
+    return reported == CLI_EXIT_OK || (reported == CLI_EXIT_CROSSED && analyzed != CLI_EXIT_OK)
+               ? analyzed
+               : reported;
 }
 
 int cli_cmd_run(int argc, char **argv) {
@@ -51,10 +54,11 @@ int cli_cmd_run(int argc, char **argv) {
                "\vcorefrag CORE writes CORE's base name and .db in the current folder, then prints "
                "the report. Each command has its own --help. A core whose name is that of a "
                "command is given as ./NAME.\n\n"
-               "Exit status: 0 done; 2 usage; 3 the input cannot be read, or is no core or not one "
-               "of our databases; 4 done, but the core is incomplete; 5 done, but there is no "
-               "glibc malloc heap in it; 6 done, but the heap is inconsistent; 7 the output cannot "
-               "be written, or exists and --force was not given.",
+               "Exit status: 0 done; 1 a --fail-on limit was crossed; 2 usage; 3 the input cannot "
+               "be read, or is no core or not one of our databases; 4 done, but the core is "
+               "incomplete; 5 done, but there is no glibc malloc heap in it; 6 done, but the heap "
+               "is inconsistent; 7 the output cannot be written, or exists and --force was not "
+               "given.",
         .children = children,
     };
     struct command command = {0};

@@ -279,6 +279,23 @@ const struct cf_cell *cf_table_cell(const struct cf_table *table, size_t row, si
     return &table->cells.items[row * table->nr_columns + column];
 }
 
+enum cf_mark cf_table_mark(const struct cf_table *table, size_t column, bool *is_uniform) {
+    enum cf_mark mark = CF_MARK_EXACT;
+    bool is_first = true;
+    *is_uniform = true;
+    for (size_t row = 0; row < cf_table_nr_rows(table); row++) {
+        const struct cf_cell *cell = cf_table_cell(table, row, column);
+        if (cell->kind != CF_CELL_INTEGER && cell->kind != CF_CELL_REAL)
+            continue;
+        *is_uniform = is_first || cell->mark == mark;
+        if (!*is_uniform)
+            return CF_MARK_EXACT;
+        mark = cell->mark;
+        is_first = false;
+    }
+    return mark;
+}
+
 /* Texts that are nowhere told take no room on a page. */
 static bool is_blank(const struct cf_table *table, size_t column) {
     if (table->columns[column].unit != CF_UNIT_TEXT || table->is_facts)
@@ -300,4 +317,11 @@ size_t cf_table_shown(const struct cf_table *table, size_t *out) {
         if ((table->columns[column].flags & CF_IS_DETAIL) == 0 && !is_blank(table, column))
             out[nr++] = column;
     return nr;
+}
+
+bool cf_table_is_visible(const struct cf_table *table) {
+    for (size_t column = 0; column < table->nr_columns; column++)
+        if ((table->columns[column].flags & CF_IS_DETAIL) == 0)
+            return true;
+    return false;
 }

@@ -171,11 +171,16 @@ void cf_table_fact(struct cf_table *table, const char *name, const char *format,
     __attribute__((format(printf, 3, 4)));
 
 size_t cf_table_nr_rows(const struct cf_table *table);
+/* The mark that all figures of a column share; where they differ, `*is_uniform` is false and the
+ * mark is CF_MARK_EXACT. */
+enum cf_mark cf_table_mark(const struct cf_table *table, size_t column, bool *is_uniform);
 /*
  * The columns that a page of text shows, into `out`, which has room for nr_columns; returns how
  * many. Details are left out, and texts of which not one is there.
  */
 size_t cf_table_shown(const struct cf_table *table, size_t *out);
+/* False: a page of text leaves the whole table out, since all its columns are details. */
+bool cf_table_is_visible(const struct cf_table *table);
 /* `row` and `column` must exist. */
 const struct cf_cell *cf_table_cell(const struct cf_table *table, size_t row, size_t column);
 

@@ -20,4 +20,12 @@ int cf_emit(const struct cf_doc *doc, const struct cf_report_options *options, F
 int cf_emit_text(const struct cf_doc *doc, const struct cf_report_options *options, FILE *sink,
                  struct cf_err *err);
 
+/* Markdown that can be pasted anywhere, one page unless `full`. */
+int cf_emit_markdown(const struct cf_doc *doc, const struct cf_report_options *options, FILE *sink,
+                     struct cf_err *err);
+
+/* JSON, as schema/report.schema.json has it. */
+int cf_emit_json(const struct cf_doc *doc, const struct cf_report_options *options, FILE *sink,
+                 struct cf_err *err);
+
 #endif

@@ -73,23 +73,6 @@ static char *draw_bar(double fraction) {
     return bar;
 }
 
-/* The mark that all known figures of a column share: it stands once, in the header, or in the
- * heading of a chart. */
-static enum cf_mark column_mark(const struct cf_table *table, size_t column) {
-    enum cf_mark mark = CF_MARK_EXACT;
-    bool is_first = true;
-    for (size_t row = 0; row < cf_table_nr_rows(table); row++) {
-        const struct cf_cell *cell = cf_table_cell(table, row, column);
-        if (cell->kind != CF_CELL_INTEGER && cell->kind != CF_CELL_REAL)
-            continue;
-        if (!is_first && cell->mark != mark)
-            return CF_MARK_EXACT;
-        mark = cell->mark;
-        is_first = false;
-    }
-    return mark;
-}
-
 /* What stands in a cell, escaped; NULL when memory is out. `header_mark` is already said. */
 static char *cell_text(const struct printer *printer, const struct cf_table *table, size_t row,
                        size_t column, enum cf_mark header_mark) {
@@ -132,7 +115,9 @@ static void cleanup_grid(struct grid *grid) {
 static bool fill_column(const struct printer *printer, const struct cf_table *table,
                         struct grid *grid, size_t at) {
     size_t column = grid->shown[at];
-    enum cf_mark mark = column_mark(table, column);
+    /* What all figures share is said once: in the header, or in the heading of a chart. */
+    bool is_uniform;
+    enum cf_mark mark = cf_table_mark(table, column, &is_uniform);
     if (asprintf(&grid->headers[at], "%s%s", cf_format_mark(mark), table->columns[column].name) <
         0) {
         grid->headers[at] = NULL;
@@ -323,6 +308,8 @@ static int print_heading(const struct printer *printer, enum cf_tone tone, const
 static int print_table(const struct printer *printer, const struct cf_table *table, bool sql_said,
                        struct cf_err *err) {
     int status = CF_OK;
+    if (!cf_table_is_visible(table))
+        return CF_OK;
     if (table->title != NULL)
         status = print_heading(printer, CF_TONE_PLAIN, table->title, table->sql, &sql_said, err);
     if (status == CF_OK)

@@ -38,35 +38,25 @@ static void add_title(struct cf_report *report) {
                  residency_word(report));
 }
 
-static void add_headline(struct cf_report *report, void *target, const struct cf_stmt *row) {
-    (void)report;
+/* Why the confidence is what it is. */
+static const char *describe_evidence(const struct cf_report *report) {
+    if (cf_report_fact_i64(report, "corruptions") > 0)
+        return "the heap is damaged";
+    if (cf_report_meta_i64(report, "core_complete") == 0)
+        return "the core is incomplete";
+    if (cf_report_residency_mark(report) == CF_MARK_EXACT)
+        return "the core is complete and tells which pages were in memory";
+    if (strcmp(cf_report_meta(report, "residency_source"), "zero-pages") == 0)
+        return "resident figures are at least: pages full of zeros are taken for absent";
+    return "nothing in the core tells which pages were in memory";
+}
+
+static void add_verdict(struct cf_report *report, void *target, const struct cf_stmt *row) {
     cf_section_text(target, CF_TONE_LEAD, "%s", cf_stmt_text(row, 0));
     if (*cf_stmt_text(row, 1) != '\0')
         cf_section_text(target, CF_TONE_PLAIN, "%s", cf_stmt_text(row, 1));
-}
-
-static void add_confidence(struct cf_report *report, struct cf_section *section,
-                           const char *confidence) {
-    const char *source = cf_report_meta(report, "residency_source");
-    const char *why =
-        cf_report_fact_i64(report, "corruptions") > 0 ? "the heap is damaged"
-        : cf_report_meta_i64(report, "core_complete") == 0 ? "the core is incomplete"
-        : cf_report_residency_mark(report) == CF_MARK_EXACT
-            ? "the core is complete and tells which pages were in memory"
-        : strcmp(source, "zero-pages") == 0
-            ? "resident figures are at least: pages full of zeros are taken for absent"
-            : "nothing in the core tells which pages were in memory";
-    cf_section_text(section, CF_TONE_PLAIN, "Confidence: %s; %s.", confidence, why);
-}
-
-struct verdict {
-    struct cf_section *section;
-    char confidence[16];
-};
-
-static void keep_confidence(struct cf_report *report, void *target, const struct cf_stmt *row) {
-    (void)report;
-    (void)strncpy(target, cf_stmt_text(row, 0), sizeof ((struct verdict *)0)->confidence - 1);
+    cf_section_text(target, CF_TONE_PLAIN, "Confidence: %s; %s.", cf_stmt_text(row, 2),
+                    describe_evidence(report));
 }
 
 static void add_warning(struct cf_report *report, void *target, const struct cf_stmt *row) {
@@ -74,22 +64,36 @@ static void add_warning(struct cf_report *report, void *target, const struct cf_
     cf_section_text(target, CF_TONE_WARNING, "%s. %s", cf_stmt_text(row, 0), cf_stmt_text(row, 1));
 }
 
+/* For machines; the sentences above say it for people. */
+static const struct cf_column verdict_columns[] = {
+    {"code", "code", CF_UNIT_TEXT, CF_IS_DETAIL},
+    {"headline", "headline", CF_UNIT_TEXT, CF_IS_DETAIL},
+    {"confidence", "confidence", CF_UNIT_TEXT, CF_IS_DETAIL},
+    {"resident", "resident_bytes", CF_UNIT_BYTES, CF_IS_DETAIL | CF_IS_RESIDENCY},
+    {"heap", "heap_resident_bytes", CF_UNIT_BYTES, CF_IS_DETAIL | CF_IS_RESIDENCY},
+    {"live", "live_bytes", CF_UNIT_BYTES, CF_IS_DETAIL},
+    {"retained free", "retained_free_bytes", CF_UNIT_BYTES, CF_IS_DETAIL | CF_IS_RESIDENCY},
+    {"releasable", "releasable_bytes", CF_UNIT_BYTES, CF_IS_DETAIL | CF_IS_RESIDENCY},
+};
+
+static const struct cf_query verdict_query = {
+    .sql = "SELECT * FROM v_verdict",
+    .columns = verdict_columns,
+    .nr_columns = sizeof verdict_columns / sizeof verdict_columns[0],
+};
+
 int cf_report_verdict(struct cf_report *report, struct cf_err *err) {
     add_title(report);
-    struct verdict verdict = {.section = cf_doc_section(report->doc, "verdict", NULL)};
+    struct cf_section *section = cf_doc_section(report->doc, "verdict", NULL);
     int status = cf_report_each(report,
-                                "SELECT v.headline, f.detail FROM v_verdict v LEFT JOIN v_finding "
-                                "f ON f.finding_id = 1",
-                                add_headline, verdict.section, err);
-    if (status == CF_OK)
-        status = cf_report_each(report, "SELECT confidence FROM v_verdict", keep_confidence,
-                                verdict.confidence, err);
-    if (status == CF_OK && *verdict.confidence != '\0')
-        add_confidence(report, verdict.section, verdict.confidence);
+                                "SELECT v.headline, f.detail, v.confidence FROM v_verdict v "
+                                "LEFT JOIN v_finding f ON f.finding_id = 1",
+                                add_verdict, section, err);
     if (status == CF_OK)
         status = cf_report_each(report,
                                 "SELECT title, detail FROM v_finding WHERE finding_id > 1 AND "
                                 "severity IN ('critical', 'warning') ORDER BY finding_id",
-                                add_warning, verdict.section, err);
-    return status;
+                                add_warning, section, err);
+    return status == CF_OK ? cf_report_table(report, section, &verdict_query, NULL, NULL, err)
+                           : status;
 }

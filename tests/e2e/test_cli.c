@@ -4,6 +4,8 @@
  *
  *     core        a whole core          cut     its first half
  *     text        no core               done.db an analysis of core
+ *
+ * $C is the program, $T the folder of the tests.
  */
 #include "e2e.h"
 
@@ -52,6 +54,39 @@ static const struct cli_case cases[] = {
     {"check writes no file", "$C check core >/dev/null; ls *.db", 0, "done.db\n", ""},
     {"a report goes to stdout", "$C report done.db", 0, "arena", ""},
     {"a report goes to a file", "$C report done.db -o r.txt && cat r.txt", 0, "arena", ""},
+    {"a report in Markdown has headings and tables", "$C report done.db --format markdown", 0,
+     "\n## What would help\n", ""},
+    {"a report in JSON fits its schema",
+     "$C report done.db --format json >r.txt && python3 \"$T/e2e/validate.py\" "
+     "\"$T/../schema/report.schema.json\" r.txt",
+     0, "", ""},
+    {"the whole report in JSON fits its schema",
+     "$C report done.db --format json --full >r.txt && python3 \"$T/e2e/validate.py\" "
+     "\"$T/../schema/report.schema.json\" r.txt",
+     0, "", ""},
+    {"what does not fit the schema is found",
+     "echo '{\"format\": 1}' >r.txt; python3 \"$T/e2e/validate.py\" "
+     "\"$T/../schema/report.schema.json\" r.txt",
+     1, "", "ValidationError"},
+    {"a file gets no colour", "TERM=xterm $C report done.db | grep -c \"$(printf '\\033')\"", 1,
+     "0\n", ""},
+    {"a terminal gets colour", "TERM=xterm script -qec \"$C report done.db\" /dev/null", 0,
+     "\033[1m", NULL},
+    {"NO_COLOR is honoured",
+     "NO_COLOR=1 TERM=xterm script -qec \"$C report done.db\" /dev/null | grep -c "
+     "\"$(printf '\\033')\"", 1, "0\n", NULL},
+    {"a limit that holds is silent", "$C report done.db --fail-on anomalies=0 -o r.txt", 0, "", ""},
+    {"a limit that is crossed is told with its value",
+     "$C report done.db --fail-on arenas=0 --fail-on retained=100% -o r.txt", 1, "",
+     "arenas=0: there is 1"},
+    {"a crossed limit does not keep the report back", "$C report done.db --fail-on arenas=0", 1,
+     "arena", "arenas=0"},
+    {"a core alone can have limits", "mkdir d; cd d; $C ../core --fail-on arenas=0", 1, "arena",
+     "arenas=0"},
+    {"what is wrong with the core comes before a limit",
+     "mkdir d; cd d; $C ../cut --fail-on arenas=0 --fail-on retained=0", 4, NULL, NULL},
+    {"a wrong limit is a usage error, before any work",
+     "mkdir d; cd d; $C ../core --fail-on x=1; ls", 0, "", "no METRIC=LIMIT"},
     {"a core alone is analyzed and reported", "mkdir d; cd d; $C ../core && ls", 0, "core.db",
      NULL},
     {"half a core is analyzed as far as it goes", "$C analyze cut -o x.db", 4, "", "incomplete"},
@@ -181,7 +216,9 @@ static void the_sample_is_analyzed_as_it_is_packed(void **state) {
 static int set_up(void **state) {
     (void)state;
     struct e2e_run run = {.scenario = "bins"};
-    if (!process_corefrag() || setenv("C", process_corefrag(), 1) || !e2e_make_core(&run))
+    char tests[PATH_ROOM];
+    if (!process_corefrag() || setenv("C", process_corefrag(), 1) || !e2e_make_core(&run) ||
+        !realpath("tests", tests) || setenv("T", tests, 1))
         return -1;
     strcpy(folder, run.folder);
     return run_shell("[ -e core ] || mv core.* core; rm -f truth*; echo no core >text;"
