@@ -54,7 +54,7 @@ REPLAY_BIN := $(FUZZ:tests/fuzz/fuzz_%.c=$(B)/tests/fuzz/replay_%)
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SUFFIXES:
-.PHONY: all deps demo test check test-unit golden test-e2e test-fuzz gen lint bench fuzz valgrind asan \
+.PHONY: all deps demo test check test-unit golden test-e2e test-fuzz test-docs gen lint bench fuzz valgrind asan \
 	install uninstall test-install format clean help FORCE
 
 all: $(if $(wildcard src/lib/analyze.c),build/corefrag) build/libcorefrag.a ## the program and the library (default)
@@ -108,7 +108,7 @@ deps: ## installs what is missing (Debian, Ubuntu)
 test: deps ## everything: unit tests, end to end, fuzz corpora
 	@$(MAKE) --no-print-directory check
 
-check: all $(TEST_BIN) $(REPLAY_BIN) $(SEEDS) $(E2E_BIN) $(GEN_BIN)
+check: all test-docs $(TEST_BIN) $(REPLAY_BIN) $(SEEDS) $(E2E_BIN) $(GEN_BIN)
 	@COREFRAG=$(B)/corefrag GEN=build/gen sh tests/run.sh $(B)/log $(TEST_BIN) $(REPLAY_BIN) $(E2E_BIN)
 
 test-unit: $(TEST_BIN) ## unit tests only
@@ -189,14 +189,20 @@ build/bench: tests/bench/bench.c Makefile
 
 # ---- the demonstration ----
 
+SAMPLE := $(firstword $(wildcard samples/*.tar.zst))
+
 demo: deps ## analyzes the sample core and shows its report
-	@$(MAKE) --no-print-directory all
-	@set -e; sample=$(firstword $(wildcard samples/*.tar.zst)); \
-	[ -n "$$sample" ] || { echo "samples/ has no core (*.tar.zst)"; exit 1; }; \
-	mkdir -p build/demo; rm -f build/demo/*.db; \
-	zstd -dcq "$$sample" | tar -C build/demo -xSf -; \
-	core=$$(zstd -dcq "$$sample" | tar -tf - | grep -m 1 core); \
-	cd build/demo; ../corefrag "$$core"
+	@$(MAKE) --no-print-directory all build/demo/core
+	@cd build/demo && rm -f core.db && ../corefrag core
+
+build/demo/core: $(SAMPLE)
+	@mkdir -p $(@D)
+	@zstd -dcq $< | tar -C $(@D) -xmSf -
+
+# The readme's SQL and the sample's questions, asked anew.
+test-docs: all build/demo/core ## what README.md and samples/ say
+	@$(B)/corefrag analyze build/demo/core -o $(B)/docs.db --force
+	@sh tests/docs.sh $(B)/docs.db
 
 # ---- installing ----
 

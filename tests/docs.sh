@@ -1,7 +1,8 @@
 #!/bin/sh
-# Runs every SQL block of README.md against a database; each must succeed.
+# What the documents promise about the sample core: every SQL block of README.md runs on its
+# database, and samples/questions.sql gets the answers in samples/answers.txt.
 #
-#   sh tests/readme.sh DATABASE
+#   sh tests/docs.sh DATABASE
 set -u
 db=$1
 blocks=$(mktemp -d) || exit 2
@@ -22,4 +23,8 @@ for block in "$blocks"/*.sql; do
     fi
 done
 [ "$count" -ge 10 ] || { echo "README.md: $count queries, ten are promised"; failed=1; }
+if ! sqlite3 -batch "$db" < samples/questions.sql 2>&1 | diff samples/answers.txt -; then
+    echo "samples/answers.txt: other answers than these"
+    failed=1
+fi
 exit $failed
