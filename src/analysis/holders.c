@@ -14,14 +14,23 @@ enum {
     DROP_BYTES = 32 << 20,   /* read, then the core's pages are given back */
     FILTER_WORDS = 64,       /* which chunks may be asked ones: a bit by hash */
     PREFETCH_AHEAD = 8,
+    RING_ENTRIES = 32,       /* pointers whose planes are being fetched */
 };
 
-/* The chunks to go through in one step of the search. Beyond QUEUE_MAX they are bits of a plane. */
+/* The chunks to go through in one step of the search: by their headers as long as there is room,
+ * then as bits of a plane, by their numbers. */
 struct frontier {
-    size_t *numbers;
+    uint64_t *addrs;
     size_t len;
     uint64_t *plane; /* made when it is needed first */
     size_t in_plane;
+};
+
+/* A pointer that was seen, and where. */
+struct candidate {
+    uint64_t lowered;
+    const struct cf_extent *extent;
+    uint32_t from;
 };
 
 struct search {
@@ -31,10 +40,14 @@ struct search {
     struct cf_parents *parents;
     struct frontier now;
     struct frontier next;
-    size_t from; /* chunk that is scanned, or CF_NO_CHUNK */
-    size_t root; /* root that is scanned */
-    size_t left; /* asked chunks that are not found yet */
+    size_t queue_cap;
+    uint32_t from; /* of what is scanned, as cf_parents_set() takes it */
+    size_t left;   /* asked chunks that are reached, and not found yet */
+    struct candidate ring[RING_ENTRIES];
+    unsigned ring_put; /* both run on; [ring_take, ring_put) is in use */
+    unsigned ring_take;
     uint64_t read_bytes; /* since pages were given back */
+    const uint64_t *plane; /* of the mark */
     uint64_t filter[FILTER_WORDS];
     bool out_of_memory;
 };
@@ -103,10 +116,10 @@ static bool is_asked(const struct search *search, const struct cf_extent *extent
                     cf_resolver_chunk(search->resolver, extent, number).addr) != NULL;
 }
 
-static void push(struct search *search, size_t number) {
+static void push(struct search *search, uint64_t addr, size_t number) {
     struct frontier *next = &search->next;
-    if (next->len < QUEUE_MAX) {
-        next->numbers[next->len++] = number;
+    if (next->len < search->queue_cap) {
+        next->addrs[next->len++] = addr;
         return;
     }
     if (next->plane == NULL)
@@ -126,23 +139,45 @@ static bool is_live(const struct search *search, const struct cf_extent *extent,
                              number - extent->first_number);
 }
 
-/* A word that leads to a chunk, seen in the chunk `from` or in the root. */
-static void meet(struct search *search, uint64_t lowered) {
+/* The pointer that has been on the ring longest: by now its words of the planes have come. Only
+ * live chunks lead on; of others the second bit is nobody's. */
+static void take_pointer(struct search *search) {
+    struct candidate oldest = search->ring[search->ring_take++ % RING_ENTRIES];
+    const struct cf_extent *extent = oldest.extent;
+    size_t number = cf_resolver_number(search->resolver, extent, oldest.lowered);
+    if (number == CF_NO_CHUNK || !cf_mark_take_second(search->input->mark, number) ||
+        !is_live(search, extent, number))
+        return;
+    uint64_t addr = extent->base;
+    if (extent->heap != NULL)
+        addr += (uint64_t)(number - extent->first_number) << search->resolver->planes->unit_shift;
+    cf_parents_set(search->parents, number, oldest.from);
+    if (is_asked(search, extent, number))
+        search->left--;
+    push(search, addr, number);
+}
+
+static void empty_ring(struct search *search) {
+    while (search->ring_put != search->ring_take)
+        take_pointer(search);
+}
+
+/* A word that leads to a chunk. First seen is first taken, so that ways stay the shortest. */
+static inline void meet(struct search *search, uint64_t lowered) {
     const struct cf_extent *extent = cf_resolver_extent(search->resolver, lowered);
     if (extent == NULL)
         return;
-    size_t number = cf_resolver_number(search->resolver, extent, lowered);
-    if (number == CF_NO_CHUNK || cf_mark_second(search->input->mark, number) ||
-        !is_live(search, extent, number))
-        return;
-    cf_mark_set_second(search->input->mark, number);
-    if (search->from == CF_NO_CHUNK)
-        cf_parents_set_root(search->parents, number, search->root);
-    else
-        cf_parents_set_chunk(search->parents, number, search->from);
-    if (is_asked(search, extent, number))
-        search->left--;
-    push(search, number);
+    if (extent->heap != NULL) {
+        size_t word = extent->plane_word +
+                      (cf_resolver_unit(search->resolver, extent, lowered) >> 6);
+        __builtin_prefetch(&search->resolver->planes->starts[word]);
+        __builtin_prefetch(&search->resolver->planes->states[word]);
+        __builtin_prefetch(&search->plane[word], 1);
+    }
+    if (search->ring_put - search->ring_take == RING_ENTRIES)
+        take_pointer(search);
+    search->ring[search->ring_put++ % RING_ENTRIES] =
+        (struct candidate){lowered, extent, search->from};
 }
 
 static void scan_range(struct search *search, uint64_t start, uint64_t end) {
@@ -174,14 +209,19 @@ static void give_back(struct search *search) {
     search->read_bytes = 0;
 }
 
-static void scan_chunk(struct search *search, size_t number) {
-    const struct cf_extent *extent = cf_resolver_extent_of(search->resolver, number);
+static void scan_chunk(struct search *search, uint64_t addr) {
+    const struct cf_extent *extent = cf_resolver_extent(search->resolver, addr);
+    size_t number = extent->first_number;
+    if (extent->heap != NULL)
+        number += cf_resolver_unit(search->resolver, extent, addr);
     struct cf_numbered chunk = cf_resolver_chunk(search->resolver, extent, number);
     uint64_t user = chunk.addr + 2 * search->resolver->word_bytes;
     if (is_silent(search->input, user))
         return;
-    search->from = number;
+    search->from = cf_parents_from_chunk(search->parents, number);
     uint64_t end = cf_resolver_payload_end(search->resolver, extent, chunk.addr, chunk.bytes);
+    if (end <= user)
+        return;
     if (extent->bytes != NULL && end - user <= SMALL_BYTES)
         CF_SCAN_WORDS(search->resolver, extent->bytes + (user - extent->start),
                       (end - user) / search->resolver->word_bytes, meet, search);
@@ -192,13 +232,11 @@ static void scan_chunk(struct search *search, size_t number) {
         give_back(search);
 }
 
-static void prefetch_chunk(const struct search *search, size_t number) {
-    const struct cf_extent *extent = cf_resolver_extent_of(search->resolver, number);
-    if (extent->bytes == NULL || extent->heap == NULL)
-        return;
-    size_t unit = number - extent->first_number;
-    uint64_t addr = extent->base + ((uint64_t)unit << search->resolver->planes->unit_shift);
-    __builtin_prefetch(extent->bytes + (addr - extent->start) + 2 * search->resolver->word_bytes);
+static void prefetch_chunk(const struct search *search, uint64_t addr) {
+    const struct cf_extent *extent = cf_resolver_extent(search->resolver, addr);
+    if (extent->bytes != NULL)
+        __builtin_prefetch(extent->bytes + (addr - extent->start) +
+                           2 * search->resolver->word_bytes);
 }
 
 /* One word of a register set at a time: they are the core's bytes, not memory's. */
@@ -217,13 +255,12 @@ static void scan_roots(struct search *search) {
         CF_ROOT_GLOBAL, CF_ROOT_TLS, CF_ROOT_STACK, CF_ROOT_REGISTER, CF_ROOT_MAPPING,
     };
     const struct cf_roots *roots = search->input->roots;
-    search->from = CF_NO_CHUNK;
     for (size_t kind = 0; kind < CF_NR_ROOT_KINDS; kind++)
         for (size_t i = 0; i < roots->rows.len; i++) {
             const struct cf_root *root = &roots->rows.items[i];
             if (root->kind != order[kind])
                 continue;
-            search->root = i;
+            search->from = cf_parents_from_root(i);
             if (root->kind == CF_ROOT_REGISTER)
                 scan_registers(search, root);
             else
@@ -235,29 +272,37 @@ static void scan_plane(struct search *search, struct frontier *frontier) {
     size_t words = search->resolver->nr_numbers / 64 + 2;
     for (size_t word = 0; word < words && frontier->in_plane > 0; word++)
         for (uint64_t bits = frontier->plane[word]; bits != 0; bits &= bits - 1) {
+            size_t number = (word << 6) + (size_t)__builtin_ctzll(bits);
+            const struct cf_extent *extent = cf_resolver_extent_of(search->resolver, number);
             frontier->in_plane--;
-            scan_chunk(search, (word << 6) + (size_t)__builtin_ctzll(bits));
+            scan_chunk(search, cf_resolver_chunk(search->resolver, extent, number).addr);
         }
     memset(frontier->plane, 0, words * sizeof *frontier->plane);
+}
+
+static void scan_list(struct search *search, const struct frontier *frontier) {
+    for (size_t i = 0; i < frontier->len; i++) {
+        if (i + PREFETCH_AHEAD < frontier->len)
+            prefetch_chunk(search, frontier->addrs[i + PREFETCH_AHEAD]);
+        scan_chunk(search, frontier->addrs[i]);
+    }
 }
 
 static void search_all(const struct cf_context *ctx, struct search *search) {
     uint64_t seen = 0;
     scan_roots(search);
+    empty_ring(search);
     while ((search->next.len > 0 || search->next.in_plane > 0) && search->left > 0 &&
            !search->out_of_memory) {
         struct frontier swap = search->now;
         search->now = search->next;
         search->next = swap;
         search->next.len = 0;
-        for (size_t i = 0; i < search->now.len; i++) {
-            if (i + PREFETCH_AHEAD < search->now.len)
-                prefetch_chunk(search, search->now.numbers[i + PREFETCH_AHEAD]);
-            scan_chunk(search, search->now.numbers[i]);
-        }
         seen += search->now.len + search->now.in_plane;
+        scan_list(search, &search->now);
         if (search->now.in_plane > 0)
             scan_plane(search, &search->now);
+        empty_ring(search);
         cf_progress(ctx, "looking for holders", seen, 0);
     }
 }
@@ -301,35 +346,41 @@ static bool keep_hop(struct cf_way *way, const struct cf_hop *hop) {
     return slot != NULL;
 }
 
+/* The chunk's hop; its pointer to the one behind it, which is `to`. */
+static struct cf_hop chunk_hop(const struct search *search, size_t number, size_t to) {
+    const struct cf_extent *extent = cf_resolver_extent_of(search->resolver, number);
+    struct cf_numbered chunk = cf_resolver_chunk(search->resolver, extent, number);
+    uint64_t user = chunk.addr + 2 * search->resolver->word_bytes;
+    struct cf_hop hop = {.addr = chunk.addr};
+    if (to == CF_NO_CHUNK)
+        return hop;
+    uint64_t end = cf_resolver_payload_end(search->resolver, extent, chunk.addr, chunk.bytes);
+    hop.offset = find_in_range(search, user, end, to) - user;
+    return hop;
+}
+
 /* From the chunk back to its root; `hop` counts from the chunk until the way is turned round. */
-static bool walk_back(const struct search *search, struct cf_way *way) {
+static bool walk_back(struct search *search, struct cf_way *way) {
     size_t number = cf_resolver_number_at(search->resolver, way->addr);
     size_t root, from, to = CF_NO_CHUNK;
-    uint64_t steps = 0;
-    for (;; steps++) {
-        const struct cf_extent *extent = cf_resolver_extent_of(search->resolver, number);
-        struct cf_numbered chunk = cf_resolver_chunk(search->resolver, extent, number);
-        bool is_kept = steps + 1 < CF_HOPS_MAX;
-        uint64_t user = chunk.addr + 2 * search->resolver->word_bytes, word = user;
-        if (is_kept && to != CF_NO_CHUNK)
-            word = find_in_range(search, user,
-                                 cf_resolver_payload_end(search->resolver, extent, chunk.addr,
-                                                         chunk.bytes), to);
-        struct cf_hop hop = {.addr = chunk.addr, .offset = word - user, .hop = steps};
-        if (is_kept && !keep_hop(way, &hop))
+    struct cf_way_end end;
+    if (number == CF_NO_CHUNK || !cf_parents_end(search->parents, number, &end))
+        return true; /* its length stays 0 */
+    way->length = end.nr_chunks + 1;
+    for (uint64_t steps = 0; steps < end.nr_chunks && steps + 1 < CF_HOPS_MAX; steps++) {
+        struct cf_hop hop = chunk_hop(search, number, to);
+        hop.hop = steps;
+        if (!keep_hop(way, &hop))
             return false;
-        if (!cf_parents_get(search->parents, number, &root, &from))
-            return true; /* its length stays 0 */
-        if (root != SIZE_MAX)
-            break;
         to = number;
+        if (!cf_parents_get(search->parents, number, &root, &from) || root != SIZE_MAX)
+            break;
         number = from;
     }
-    const struct cf_root *row = &search->input->roots->rows.items[root];
-    struct cf_hop hop = {.root = row, .hop = steps + 1};
+    const struct cf_root *row = &search->input->roots->rows.items[end.root];
+    struct cf_hop hop = {.root = row, .hop = way->length - 1};
     if (row->kind != CF_ROOT_REGISTER)
-        hop.addr = find_in_range(search, row->start, row->end, number);
-    way->length = steps + 2;
+        hop.addr = find_in_range(search, row->start, row->end, end.first);
     return keep_hop(way, &hop);
 }
 
@@ -346,15 +397,42 @@ static void turn_round(struct cf_way *way) {
 
 static int tell_ways(struct search *search, struct cf_err *err) {
     for (size_t i = 0; i < search->holders->ways.len; i++) {
-        struct cf_way *way = &search->holders->ways.items[i];
-        size_t number = cf_resolver_number_at(search->resolver, way->addr), root, from;
-        if (number == CF_NO_CHUNK || !cf_parents_get(search->parents, number, &root, &from))
-            continue;
-        if (!walk_back(search, way))
+        if (!walk_back(search, &search->holders->ways.items[i]))
             return cf_err_nomem(err, sizeof(struct cf_hop), "a way to a chunk");
-        turn_round(way);
+        turn_round(&search->holders->ways.items[i]);
     }
     return CF_OK;
+}
+
+/* Those that no root reaches would keep the search going to its end. */
+static void count_left(struct search *search) {
+    for (size_t i = 0; i < search->holders->ways.len; i++) {
+        size_t number = cf_resolver_number_at(search->resolver,
+                                              search->holders->ways.items[i].addr);
+        const struct cf_extent *extent =
+            number != CF_NO_CHUNK ? cf_resolver_extent_of(search->resolver, number) : NULL;
+        if (extent != NULL && is_live(search, extent, number) &&
+            cf_mark_reached(search->input->mark, number))
+            search->left++;
+    }
+}
+
+static int run(const struct cf_context *ctx, struct search *search, struct cf_err *err) {
+    search->now.addrs = calloc(search->queue_cap, sizeof(uint64_t));
+    search->next.addrs = calloc(search->queue_cap, sizeof(uint64_t));
+    if (search->now.addrs == NULL || search->next.addrs == NULL)
+        return cf_err_nomem(err, search->queue_cap * sizeof(uint64_t), "the search for holders");
+    int status = cf_parents_new(search->resolver, search->input->roots->rows.len,
+                                &search->parents, err);
+    if (status != CF_OK)
+        return status;
+    make_filter(search);
+    count_left(search);
+    search_all(ctx, search);
+    status = search->out_of_memory ? cf_err_nomem(err, 0, "the search for holders")
+                                   : tell_ways(search, err);
+    give_back(search);
+    return status;
 }
 
 int cf_holders_find(const struct cf_context *ctx, const struct cf_holders_input *input,
@@ -364,25 +442,13 @@ int cf_holders_find(const struct cf_context *ctx, const struct cf_holders_input 
         return CF_OK;
     struct search search = {
         .input = input, .resolver = cf_mark_resolver(input->mark), .holders = holders,
-        .left = holders->ways.len,
-        .now.numbers = calloc(QUEUE_MAX, sizeof(size_t)),
-        .next.numbers = calloc(QUEUE_MAX, sizeof(size_t)),
+        .plane = cf_mark_plane(input->mark),
+        .queue_cap = input->queue_cap != 0 ? input->queue_cap : QUEUE_MAX,
     };
-    int status = CF_OK;
-    if (search.now.numbers == NULL || search.next.numbers == NULL)
-        status = cf_err_nomem(err, QUEUE_MAX * sizeof(size_t), "the search for holders");
-    if (status == CF_OK)
-        status = cf_parents_new(search.resolver, input->roots->rows.len, &search.parents, err);
-    if (status == CF_OK) {
-        make_filter(&search);
-        search_all(ctx, &search);
-        give_back(&search);
-        status = search.out_of_memory ? cf_err_nomem(err, 0, "the search for holders")
-                                      : tell_ways(&search, err);
-    }
+    int status = run(ctx, &search, err);
     cf_parents_free(search.parents);
-    free(search.now.numbers);
-    free(search.next.numbers);
+    free(search.now.addrs);
+    free(search.next.addrs);
     free(search.now.plane);
     free(search.next.plane);
     return status;

@@ -45,6 +45,7 @@ struct cf_holders_input {
     const struct cf_roots *roots;
     const uint64_t *silent; /* user addresses of chunks that carry nothing, sorted */
     size_t nr_silent;
+    size_t queue_cap; /* chunks of a step that are kept as a list; 0: the default */
 };
 
 /* Asks for the chunk whose header is at `addr`; before the search. CF_ENOMEM. */

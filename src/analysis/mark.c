@@ -422,6 +422,15 @@ void cf_mark_set_second(struct cf_mark *mark, size_t number) {
         mark->plane[(number + 1) >> 6] |= 1ull << ((number + 1) & 63);
 }
 
+bool cf_mark_take_second(struct cf_mark *mark, size_t number) {
+    uint64_t *word = &mark->plane[(number + 1) >> 6];
+    uint64_t bit = 1ull << ((number + 1) & 63);
+    if ((*word & bit) != 0 || !has_second(&mark->resolver, number))
+        return false;
+    *word |= bit;
+    return true;
+}
+
 bool cf_mark_second(const struct cf_mark *mark, size_t number) {
     return has_second(&mark->resolver, number) && cf_mark_reached(mark, number + 1);
 }

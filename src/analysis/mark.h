@@ -71,6 +71,9 @@ const uint64_t *cf_mark_plane(const struct cf_mark *mark);
 
 /* The second bit of a chunk, clear when the mark is done; for one pass after it. */
 void cf_mark_set_second(struct cf_mark *mark, size_t number);
+/* Sets it, and says whether it was clear; false for a chunk that has none. The plane's word of the
+ * bit is cf_mark_plane()'s number (number + 1) / 64, for a prefetch. */
+bool cf_mark_take_second(struct cf_mark *mark, size_t number);
 bool cf_mark_second(const struct cf_mark *mark, size_t number);
 
 /* Chunks that are live and not reached, heaps and mmapped chunks in the order of addresses. */

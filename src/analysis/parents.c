@@ -1,20 +1,26 @@
 #include "analysis/parents.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/err.h"
+#include "base/scratch.h"
 
 enum {
     WORDS_PER_BLOCK = 4,       /* of the start plane, for each sum */
     DROP_EACH = 1 << 20,       /* writes between two hints that the pages may go */
+    STONE_SHIFT = 8,           /* chunks with such a round rank are milestones */
+    NR_STONES = 1 << 14,
 };
 
 static const uint32_t ROOT = 1u << 31, NUMBERS_MAX = (1u << 31) - 2;
+
+/* What is known of the way back from a milestone. */
+struct stone {
+    uint32_t from; /* 1 + rank; 0: empty */
+    uint32_t root;
+    uint32_t first; /* 1 + rank of the chunk that the root leads to */
+    uint32_t nr_chunks;
+};
 
 struct cf_parents {
     const struct cf_resolver *resolver;
@@ -22,9 +28,10 @@ struct cf_parents {
     size_t nr_blocks;
     size_t nr_starts;
     size_t nr_chunks;  /* with the mmapped ones */
+    struct cf_scratch file;
     uint32_t *map;     /* 0: nothing; 1 + rank; ROOT | root */
-    size_t map_bytes;
     uint32_t writes;
+    struct stone *stones; /* by the rank's higher bits, the last one met wins */
 };
 
 /* Without the processor's own instruction, which not every x86_64 has, the compiler would call a
@@ -96,46 +103,6 @@ static size_t number_of(const struct cf_parents *parents, size_t rank) {
     return (word << 6) + (size_t)__builtin_ctzll(bits);
 }
 
-/* A file that nobody else can open and that is gone with its last user. */
-static int open_nameless(struct cf_err *err) {
-    const char *folder = getenv("TMPDIR");
-    if (folder == NULL || *folder == '\0')
-        folder = "/tmp";
-    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    if (fd >= 0)
-        return fd;
-    CF_CLEANUP_FREE char *name = NULL;
-    if (asprintf(&name, "%s/corefrag-XXXXXX", folder) < 0) {
-        name = NULL;
-        (void)cf_err_nomem(err, 64, "the name of a temporary file");
-        return -1;
-    }
-    fd = mkostemp(name, O_CLOEXEC);
-    if (fd < 0)
-        (void)cf_err_errno(err, CF_EOUTPUT, errno, "%s: no temporary file can be made", folder);
-    else
-        (void)unlink(name);
-    return fd;
-}
-
-/* Room is reserved first: a full disk must be an error, not a signal. */
-static int map_file(struct cf_parents *parents, struct cf_err *err) {
-    CF_CLEANUP_CLOSE int fd = open_nameless(err);
-    if (fd < 0)
-        return CF_EOUTPUT;
-    parents->map_bytes = (parents->nr_chunks + 1) * sizeof *parents->map;
-    int code = posix_fallocate(fd, 0, (off_t)parents->map_bytes);
-    if (code != 0)
-        return cf_err_errno(err, CF_EOUTPUT, code, "%zu bytes of temporary file (TMPDIR)",
-                            parents->map_bytes);
-    void *map = mmap(NULL, parents->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (map == MAP_FAILED)
-        return cf_err_errno(err, CF_ENOMEM, errno, "%zu bytes of temporary file",
-                            parents->map_bytes);
-    parents->map = map;
-    return CF_OK;
-}
-
 int cf_parents_new(const struct cf_resolver *resolver, size_t nr_roots, struct cf_parents **out,
                    struct cf_err *err) {
     if (nr_roots > NUMBERS_MAX)
@@ -144,13 +111,18 @@ int cf_parents_new(const struct cf_resolver *resolver, size_t nr_roots, struct c
     if (parents == NULL)
         return cf_err_nomem(err, sizeof *parents, "the ways to chunks");
     parents->resolver = resolver;
-    int status = count_starts(parents, err);
+    parents->stones = calloc(NR_STONES, sizeof *parents->stones);
+    int status = parents->stones != NULL
+                     ? count_starts(parents, err)
+                     : cf_err_nomem(err, NR_STONES * sizeof *parents->stones, "milestones");
     if (status == CF_OK)
-        status = map_file(parents, err);
+        status = cf_scratch_init(&parents->file, (parents->nr_chunks + 1) * sizeof *parents->map,
+                                 err);
     if (status != CF_OK) {
         cf_parents_free(parents);
         return status;
     }
+    parents->map = parents->file.at;
     *out = parents;
     return CF_OK;
 }
@@ -158,25 +130,25 @@ int cf_parents_new(const struct cf_resolver *resolver, size_t nr_roots, struct c
 void cf_parents_free(struct cf_parents *parents) {
     if (parents == NULL)
         return;
-    if (parents->map != NULL)
-        (void)munmap(parents->map, parents->map_bytes);
+    cf_scratch_fini(&parents->file);
     free(parents->sums);
+    free(parents->stones);
     free(parents);
 }
 
+uint32_t cf_parents_from_chunk(const struct cf_parents *parents, size_t number) {
+    return (uint32_t)rank_of(parents, number) + 1;
+}
+
+uint32_t cf_parents_from_root(size_t root) {
+    return ROOT | (uint32_t)root;
+}
+
 /* What is written stays in the file; only our view of its pages goes. */
-static void set(struct cf_parents *parents, size_t number, uint32_t value) {
-    parents->map[rank_of(parents, number)] = value;
+void cf_parents_set(struct cf_parents *parents, size_t number, uint32_t from) {
+    parents->map[rank_of(parents, number)] = from;
     if (++parents->writes % DROP_EACH == 0)
-        (void)madvise(parents->map, parents->map_bytes, MADV_DONTNEED);
-}
-
-void cf_parents_set_chunk(struct cf_parents *parents, size_t number, size_t from) {
-    set(parents, number, (uint32_t)rank_of(parents, from) + 1);
-}
-
-void cf_parents_set_root(struct cf_parents *parents, size_t number, size_t root) {
-    set(parents, number, ROOT | (uint32_t)root);
+        cf_scratch_drop(&parents->file);
 }
 
 bool cf_parents_get(const struct cf_parents *parents, size_t number, size_t *root, size_t *from) {
@@ -185,5 +157,45 @@ bool cf_parents_get(const struct cf_parents *parents, size_t number, size_t *roo
         return false;
     *root = value & ROOT ? value & ~ROOT : SIZE_MAX;
     *from = value & ROOT ? CF_NO_CHUNK : number_of(parents, value - 1);
+    return true;
+}
+
+static struct stone *stone_of(const struct cf_parents *parents, uint32_t from) {
+    if ((from - 1) & ((1u << STONE_SHIFT) - 1))
+        return NULL;
+    return &parents->stones[(from - 1) >> STONE_SHIFT & (NR_STONES - 1)];
+}
+
+/* Lays milestones on the way from `stone.from` to its root. */
+static void lay_stones(struct cf_parents *parents, struct stone way) {
+    for (; way.nr_chunks > 0; way.nr_chunks--) {
+        struct stone *stone = stone_of(parents, way.from);
+        if (stone != NULL && stone->from == way.from)
+            return; /* and all beyond it were laid */
+        if (stone != NULL)
+            *stone = way;
+        way.from = parents->map[way.from - 1];
+    }
+}
+
+bool cf_parents_end(struct cf_parents *parents, size_t number, struct cf_way_end *out) {
+    struct stone way = {.from = cf_parents_from_chunk(parents, number)};
+    uint32_t at = way.from;
+    for (; at != 0 && !(at & ROOT); way.nr_chunks++) {
+        const struct stone *stone = stone_of(parents, at);
+        if (stone != NULL && stone->from == at) {
+            way.nr_chunks += stone->nr_chunks;
+            way.first = stone->first;
+            at = ROOT | stone->root;
+            break;
+        }
+        way.first = at;
+        at = parents->map[at - 1];
+    }
+    if (at == 0)
+        return false;
+    way.root = at & ~ROOT;
+    *out = (struct cf_way_end){way.root, number_of(parents, way.first - 1), way.nr_chunks};
+    lay_stones(parents, way);
     return true;
 }

@@ -24,11 +24,23 @@ int cf_parents_new(const struct cf_resolver *resolver, size_t nr_roots, struct c
                    struct cf_err *err);
 void cf_parents_free(struct cf_parents *parents);
 
-void cf_parents_set_chunk(struct cf_parents *parents, size_t number, size_t from);
-void cf_parents_set_root(struct cf_parents *parents, size_t number, size_t root);
+/* What may be held: the chunk `number`, or the root with this index. Never 0. */
+uint32_t cf_parents_from_chunk(const struct cf_parents *parents, size_t number);
+uint32_t cf_parents_from_root(size_t root);
+void cf_parents_set(struct cf_parents *parents, size_t number, uint32_t from);
 
 /* What led to the chunk `number`: true and `*root` for a root, true and `*from` with
  * `*root` == SIZE_MAX for a chunk; false: nothing did. */
 bool cf_parents_get(const struct cf_parents *parents, size_t number, size_t *root, size_t *from);
+
+/* The end of the way back from a chunk. */
+struct cf_way_end {
+    size_t root;
+    size_t first;       /* chunk that the root leads to */
+    uint64_t nr_chunks; /* from `first` to the chunk, both counted */
+};
+
+/* False: nothing led to the chunk. What was walked before is not walked again to its end. */
+bool cf_parents_end(struct cf_parents *parents, size_t number, struct cf_way_end *out);
 
 #endif
