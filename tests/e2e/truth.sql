@@ -82,3 +82,22 @@ SELECT h.heap_id, h.start_hex, h.mapped_bytes, h.resident_bytes,
         WHERE p.address > h.start - 4096 AND p.address < h.end) pagemap
 FROM v_heap h WHERE h.resident_bytes IS NOT pagemap;
 
+
+--- each thread's own word and malloc's count agree on who uses an arena
+SELECT arena_id, threads, attached_threads FROM v_arena
+WHERE namespace = 0 AND threads IS NOT attached_threads;
+
+--- there are not more arenas than the limit allows, and as many where threads wanted more
+SELECT l.value "limit", (SELECT count(*) FROM v_arena WHERE namespace = 0) arenas, t.value threads
+FROM meta l, truth_figure t
+WHERE l.key = 'arena_limit' AND l.value IS NOT NULL AND t.kind = 'threads'
+  AND (arenas > l.value OR (t.value > l.value AND arenas <> l.value));
+
+--- a setting that the process made is shown as it made it
+WITH t(scenario, name, value) AS (VALUES
+    ('arena-max', 'arena_max', 3), ('no-tcache', 'tcache_count', 0),
+    ('deep-tcache', 'tcache_count', 200), ('trim-pad', 'top_pad', 16777216),
+    ('batch', 'trim_threshold', 2 * (4194304 + 4096)), ('batch', 'mmap_threshold', 4194304 + 4096))
+SELECT t.*, v.value, v.source FROM truth_figure f JOIN t ON t.scenario = f.value
+LEFT JOIN v_tunable v USING (name)
+WHERE f.kind = 'scenario' AND v.value IS NOT t.value;
