@@ -4,6 +4,7 @@
  *
  *     core        a whole core          cut     its first half
  *     text        no core               done.db an analysis of core
+ *     smaps       the kernel's, of the same process
  *
  * $C is the program, $T the folder of the tests.
  */
@@ -118,6 +119,33 @@ static const struct cli_case cases[] = {
      "ls >before; $C analyze core -o x.db & sleep 0.02; kill $!; wait $!; rm -f x.db;"
      " ls | diff before -",
      0, "", NULL},
+    /* packed */
+    {"a core inside gzip, zstd, tar or tar inside zstd has the same chunks",
+     "n() { $C analyze \"$1\" -o x.db --force && sqlite3 x.db 'SELECT sum(chunks) FROM"
+     " v_size_class'; }; n core >before; for p in 'gzip -c core' 'zstd -qc core' 'tar -cf - core'"
+     " 'tar -cSf - core | zstd -q'; do eval \"$p\" >packed; n packed | diff before - || exit 1; "
+     "done",
+     0, "", ""},
+    {"from tar -S the holes are believed, from gzip they are not",
+     "r() { $C analyze packed -o x.db --force && sqlite3 x.db \"SELECT value FROM meta WHERE key ="
+     " 'residency_exact'\"; }; tar -cSf - core | gzip -c >packed; r; gzip -c core >packed; r",
+     0, "1\n0\n", ""},
+    /* options */
+    {"without reachability nothing is called reached or leaked",
+     "$C analyze core -o x.db --no-reach && sqlite3 x.db 'SELECT count(reachable) FROM v_chunk;"
+     " SELECT count(*) FROM v_leak'",
+     0, "0\n0\n", ""},
+    {"the number of cores decides the limit of arenas",
+     "$C analyze core -o x.db --cpus 4 && sqlite3 x.db \"SELECT value FROM meta WHERE key ="
+     " 'arena_limit'\"",
+     0, "32\n", ""},
+    {"a number of cores that is none is a usage error", "$C analyze core -o x.db --cpus x", 2, "",
+     "cpus"},
+    {"the kernel's figures stand beside ours",
+     "$C analyze core -o x.db --smaps smaps && sqlite3 x.db 'SELECT count(*) > 0 FROM v_kernel'", 0,
+     "1\n", ""},
+    {"a file of smaps that is missing is named", "$C analyze core -o x.db --smaps nowhere", 3, "",
+     "nowhere"},
     /* what is in the database */
     {"no chunks are listed when none are asked for",
      "$C analyze core -o x.db --chunks none && sqlite3 x.db 'SELECT count(*) FROM v_chunk;"
@@ -138,7 +166,7 @@ static int run_shell(const char *command) {
 
 /* What a command may leave behind for the next one. */
 static void tidy(void) {
-    run_shell("rm -rf x.db before d r.txt o.db empty core.db x.db-journal");
+    run_shell("rm -rf x.db before d r.txt o.db empty core.db x.db-journal packed");
 }
 
 static void check_text(const char *which, const char *pattern) {
@@ -176,10 +204,12 @@ static void compare_table(sqlite3 *db, const char *table) {
     sqlite3_free(sql);
 }
 
-static void two_runs_make_the_same_database(void **state) {
-    (void)state;
+/* `options` must not change a row. */
+static void compare_with_done(const char *options) {
     tidy();
-    assert_int_equal(run_shell("$C analyze core -o x.db"), 0);
+    char command[128];
+    snprintf(command, sizeof command, "$C analyze core -o x.db %s", options);
+    assert_int_equal(run_shell(command), 0);
     char path[PATH_ROOM + 16];
     snprintf(path, sizeof path, "%s/done.db", folder);
     sqlite3 *db;
@@ -197,6 +227,21 @@ static void two_runs_make_the_same_database(void **state) {
     sqlite3_finalize(tables);
     sqlite3_close(db);
     assert_true(nr > 10);
+}
+
+static void two_runs_make_the_same_database(void **state) {
+    (void)state;
+    compare_with_done("");
+}
+
+static void plain_inserts_make_the_same_database(void **state) {
+    (void)state;
+    compare_with_done("--safe");
+}
+
+static void one_thread_makes_the_same_database(void **state) {
+    (void)state;
+    compare_with_done("--threads 1");
 }
 
 /* The sample is a tar inside zstd; its holes say exactly what was resident, if they survive. */
@@ -221,7 +266,8 @@ static int set_up(void **state) {
         !realpath("tests", tests) || setenv("T", tests, 1))
         return -1;
     strcpy(folder, run.folder);
-    return run_shell("[ -e core ] || mv core.* core; rm -f truth*; echo no core >text;"
+    return run_shell("[ -e core ] || mv core.* core; mv truth.smaps smaps; rm -f truth*; echo no "
+                     "core >text;"
                      " head -c $(($(stat -c %s core) / 2)) core >cut;"
                      " $C analyze core -o done.db") == 0
                ? 0
@@ -237,11 +283,15 @@ static int tear_down(void **state) {
 
 int main(void) {
     enum { NR = sizeof cases / sizeof *cases };
-    struct CMUnitTest tests[NR + 2] = {cmocka_unit_test(two_runs_make_the_same_database),
-                                       cmocka_unit_test(the_sample_is_analyzed_as_it_is_packed)};
+    enum { NR_FIRST = 4 };
+    struct CMUnitTest tests[NR_FIRST + NR] = {
+        cmocka_unit_test(two_runs_make_the_same_database),
+        cmocka_unit_test(plain_inserts_make_the_same_database),
+        cmocka_unit_test(one_thread_makes_the_same_database),
+        cmocka_unit_test(the_sample_is_analyzed_as_it_is_packed)};
     for (size_t i = 0; i < NR; i++) {
-        tests[i + 2] = (struct CMUnitTest){
+        tests[NR_FIRST + i] = (struct CMUnitTest){
             .name = cases[i].name, .test_func = run_case, .initial_state = (void *)&cases[i]};
     }
-    return _cmocka_run_group_tests("cli", tests, NR + 2, set_up, tear_down) != 0;
+    return _cmocka_run_group_tests("cli", tests, NR_FIRST + NR, set_up, tear_down) != 0;
 }
