@@ -39,8 +39,7 @@ WITH malloc_kind (kind) AS (
     FROM v_size_class WHERE state IN ('live', 'mmapped')
     GROUP BY size_bytes ORDER BY bytes DESC, size_bytes LIMIT 1
 ), pinner AS (
-    SELECT size_bytes, sum(chunks) AS chunks, sum(pinned_bytes) AS pinned
-    FROM v_page_pin GROUP BY size_bytes ORDER BY pinned DESC, size_bytes LIMIT 1
+    SELECT size_bytes, type, chunks, pinned_bytes AS pinned FROM v_pinner LIMIT 1
 ), foreign_heap AS (
     SELECT kind, label, sum(resident_bytes) AS resident, sum(mapped_bytes) AS mapped
     FROM v_budget WHERE kind IN ('managed heap', 'other allocator')
@@ -69,7 +68,8 @@ WITH malloc_kind (kind) AS (
     CAST((SELECT value FROM v_tunable WHERE name = 'mmap_threshold') AS INTEGER) AS mmap_threshold,
     (SELECT source FROM v_tunable WHERE name = 'mmap_threshold') AS mmap_threshold_source,
     (SELECT count(*) FROM v_thread) AS threads,
-    (SELECT sum(resident_bytes) FROM v_budget WHERE is_anonymous) AS resident_bytes,
+    (SELECT sum(resident_bytes) FILTER (WHERE kind <> 'unattributed') FROM v_budget
+     WHERE is_anonymous) AS resident_bytes,
     (SELECT sum(resident_bytes) FROM v_budget WHERE kind IN (SELECT kind FROM malloc_kind))
         AS heap_resident_bytes,
     coalesce((SELECT arenas FROM arena_sum), 0) AS arenas,
@@ -100,6 +100,7 @@ WITH malloc_kind (kind) AS (
     (SELECT chunks FROM big) AS big_chunks,
     (SELECT bytes FROM big) AS big_bytes,
     (SELECT size_bytes FROM pinner) AS pinner_size,
+    (SELECT type FROM pinner) AS pinner_type,
     (SELECT chunks FROM pinner) AS pinner_chunks,
     (SELECT pinned FROM pinner) AS pinner_bytes,
     (SELECT sum(chunks) FROM v_page_pin) AS pinning_chunks,
@@ -133,6 +134,7 @@ SELECT *,
        iif(leak_bytes * 20 < max(coalesce(heap_resident_bytes, mapped_bytes, 0), 1310720),
            leak_bytes, NULL) AS small_leak_bytes,
        iif(pinner_bytes * 2 >= pinned_bytes, pinner_size, NULL) AS main_pinner_size,
+       iif(pinner_bytes * 2 >= pinned_bytes, pinner_type, NULL) AS main_pinner_type,
        max(used_arenas - 2, 0) AS spare_arenas,
        max(coalesce(main_top_bytes, 0) - 131072, 0) +
            coalesce((SELECT sum(resident_bytes) FROM v_hole_histogram
@@ -186,8 +188,9 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'big_size', 'bytes', 'Size of live chunks that holds the most bytes.'),
 ('v_fact', 'big_chunks', 'chunks', 'Live chunks of that size.'),
 ('v_fact', 'big_bytes', 'bytes', 'Their bytes.'),
-('v_fact', 'pinner_size', 'bytes', 'Size of live chunks that pins the most bytes.'),
-('v_fact', 'pinner_chunks', 'chunks', 'Live chunks of that size that pin something.'),
+('v_fact', 'pinner_size', 'bytes', 'Size of the live chunks that pin the most bytes, by size and type.'),
+('v_fact', 'pinner_type', 'text', 'Their type; NULL: not known.'),
+('v_fact', 'pinner_chunks', 'chunks', 'How many of them pin something.'),
 ('v_fact', 'pinner_bytes', 'bytes', 'What they pin.'),
 ('v_fact', 'pinning_chunks', 'chunks', 'Live chunks of any size that pin something.'),
 ('v_fact', 'foreign_kind', 'text', 'Largest heap that is not glibc''s: managed heap or other allocator.'),
@@ -212,6 +215,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'reached_bytes', 'bytes', 'live_bytes that something may still reach.'),
 ('v_fact', 'small_leak_bytes', 'bytes', 'leak_bytes where they are less than a twentieth of the heap: too little to explain it.'),
 ('v_fact', 'main_pinner_size', 'bytes', 'pinner_size where that size pins at least half of pinned_bytes.'),
+('v_fact', 'main_pinner_type', 'text', 'Its type; NULL: not known.'),
 ('v_fact', 'spare_arenas', 'count', 'Arenas that MALLOC_ARENA_MAX=2 would do without.'),
 ('v_fact', 'kept_large_bytes', 'bytes', 'Main''s top beyond 128 KiB, and the resident bytes of holes of at least that: what fixed thresholds could save.'),
 ('v_fact', 'compact_bytes', 'bytes', 'Resident bytes that would not be needed if all live chunks stood side by side: no allocator saves more.');

@@ -64,6 +64,18 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_memory', 'resident_bytes', 'bytes', 'Of it, in memory when the core was written; NULL: a core cannot tell.'),
 ('v_memory', 'note', 'text', 'What else is worth knowing.');
 
+CREATE VIEW v_kernel_figure AS
+SELECT source || ' ' || name AS name, bytes, ours_bytes, difference_bytes, explanation
+FROM v_kernel WHERE bytes > 0 AND name NOT IN ('Pss', 'file_dirty', 'file_writeback');
+
+INSERT INTO doc (object, "column", unit, text) VALUES
+('v_kernel_figure', '', '', 'The figures of v_kernel that a review asks for: those that are not 0.'),
+('v_kernel_figure', 'name', 'text', 'Source and name.'),
+('v_kernel_figure', 'bytes', 'bytes', 'As in v_kernel.'),
+('v_kernel_figure', 'ours_bytes', 'bytes', 'As in v_kernel.'),
+('v_kernel_figure', 'difference_bytes', 'bytes', 'As in v_kernel.'),
+('v_kernel_figure', 'explanation', 'text', 'As in v_kernel.');
+
 CREATE VIEW v_arena_waste AS
 SELECT a.arena_id, a.is_main, a.heaps, coalesce(a.threads, a.attached_threads) AS threads,
        a.resident_bytes, 100.0 * w.live / nullif(a.resident_bytes, 0) AS live_percent,
@@ -170,7 +182,9 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_dead_size', 'percent', 'percent', 'bytes of all such chunks.');
 
 CREATE VIEW v_advice AS
-SELECT coalesce(advice, title) AS advice, bytes AS gives_back_bytes, exactness, code, detail, sql
+SELECT coalesce(advice, title) AS advice,
+       iif(severity = 'what-if' OR code = 'leak', bytes, NULL) AS gives_back_bytes, exactness, code,
+       detail, sql
 FROM v_finding
 WHERE severity = 'what-if' OR (finding_id = 1 AND advice IS NOT NULL) ORDER BY finding_id;
 

@@ -8,7 +8,7 @@
 static const struct cf_column arena_columns[] = {
     {"arena", "arena_id", CF_UNIT_COUNT, 0},
     {"main", "is_main", CF_UNIT_COUNT, CF_IS_DETAIL},
-    {"heaps", "heaps", CF_UNIT_COUNT, 0},
+    {"heaps", "heaps", CF_UNIT_COUNT, CF_IS_DETAIL},
     {"threads", "threads", CF_UNIT_COUNT, 0},
     {"resident", "resident_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY},
     {"live", "live_percent", CF_UNIT_PERCENT, 0},
@@ -36,20 +36,20 @@ static const struct cf_query arena_query = {
     .rows = 6,
 };
 
-/* "limit 64: MALLOC_ARENA_MAX" or what is known of it. */
+/* "limit 64, set" or what is known of it. */
 static void describe_limit(const struct cf_report *report, char *out, size_t bytes) {
     const struct cf_fact *limit = cf_report_fact(report, "arena_limit");
     const struct cf_fact *formula = cf_report_fact(report, "arena_limit_formula");
     const struct cf_fact *cpus = cf_report_fact(report, "cpus");
     bool is_set = strcmp(formula->text, "arena_max") == 0;
     if (limit->is_known && is_set)
-        (void)snprintf(out, bytes, " (limit %" PRId64 ", set by MALLOC_ARENA_MAX or mallopt)",
+        (void)snprintf(out, bytes, " (limit %" PRId64 ", set)",
                        limit->integer);
     else if (limit->is_known && cpus->is_known)
         (void)snprintf(out, bytes, " (limit %" PRId64 " = %s, %" PRId64 " of them)", limit->integer,
                        formula->text, cpus->integer);
     else if (formula->is_known && *formula->text != '\0')
-        (void)snprintf(out, bytes, " (limit %s; MALLOC_ARENA_MAX not set)", formula->text);
+        (void)snprintf(out, bytes, " (limit %s, not set)", formula->text);
 }
 
 /* Where threads may be missing, an arena without one says nothing. */
@@ -60,16 +60,24 @@ static void describe_idle(const struct cf_report *report, char *out, size_t byte
                        idle == 1 ? " serves" : "s serve");
 }
 
+/* An arena has one heap, unless it grew out of it. */
+static void describe_heaps(const struct cf_report *report, char *out, size_t bytes) {
+    int64_t heaps = cf_report_fact_i64(report, "heaps");
+    if (heaps != cf_report_fact_i64(report, "arenas"))
+        (void)snprintf(out, bytes, " in %" PRId64 " heaps", heaps);
+}
+
 int cf_report_arenas(struct cf_report *report, struct cf_err *err) {
     if (!cf_report_has_heap(report))
         return CF_OK;
-    char title[256], limit[128] = "", idle[64] = "";
+    char title[256], limit[128] = "", heaps[64] = "", idle[64] = "";
     int64_t threads = cf_report_meta_i64(report, "threads");
     describe_limit(report, limit, sizeof limit);
     describe_idle(report, idle, sizeof idle);
-    (void)snprintf(title, sizeof title, "Arenas: %" PRId64 "%s, %" PRId64 " thread%s%s",
-                   cf_report_fact_i64(report, "arenas"), limit, threads, cf_format_plural(threads),
-                   idle);
+    describe_heaps(report, heaps, sizeof heaps);
+    (void)snprintf(title, sizeof title, "Arenas: %" PRId64 "%s%s, %" PRId64 " thread%s%s",
+                   cf_report_fact_i64(report, "arenas"), limit, heaps, threads,
+                   cf_format_plural(threads), idle);
     struct cf_section *section = cf_doc_section(report->doc, "arenas", title);
     return cf_report_table(report, section, &arena_query, NULL, NULL, err);
 }

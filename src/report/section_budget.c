@@ -28,8 +28,7 @@ static const struct cf_column kernel_columns[] = {
 
 static const struct cf_query kernel_query = {
     .title = "What the kernel counted:",
-    .sql = "SELECT source || ' ' || name AS name, bytes, ours_bytes, difference_bytes, explanation "
-           "FROM v_kernel WHERE bytes > 0 AND name NOT IN ('Pss', 'file_dirty', 'file_writeback')",
+    .sql = "SELECT * FROM v_kernel_figure",
     .columns = kernel_columns,
     .nr_columns = sizeof kernel_columns / sizeof kernel_columns[0],
     .rows = 12,

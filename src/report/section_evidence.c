@@ -51,7 +51,10 @@ static void add_core(struct cf_report *report, struct cf_table *table) {
 static void add_malloc(struct cf_report *report, struct cf_table *table) {
     const char *version = cf_report_meta(report, "libc_version");
     if (!cf_report_has_heap(report)) {
-        cf_table_fact(table, "malloc", "no heap of glibc's malloc found");
+        const char *other = cf_report_meta(report, "other_allocator");
+        cf_table_fact(table, "malloc", "no heap of glibc's malloc found%s%s%s%s",
+                      *other == '\0' ? "" : "; there is ", other, *other == '\0' ? "" : ": ",
+                      *other == '\0' ? "" : cf_report_meta(report, "other_allocator_evidence"));
         return;
     }
     cf_table_fact(table, "malloc", "%s%s%s, found by %s",

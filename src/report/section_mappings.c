@@ -2,35 +2,26 @@
 #include "report/section.h"
 
 static const struct cf_column mapping_columns[] = {
-    {"mapping", "start", CF_UNIT_ADDRESS, 0},
+    {"id", "segment_id", CF_UNIT_COUNT, CF_IS_DETAIL},
+    {"start", "start", CF_UNIT_ADDRESS, CF_IS_DETAIL},
+    {"mapping", "start_hex", CF_UNIT_ADDRESS, 0},
+    {"end", "end", CF_UNIT_ADDRESS, CF_IS_DETAIL},
+    {"end", "end_hex", CF_UNIT_ADDRESS, CF_IS_DETAIL},
     {"rights", "flags", CF_UNIT_TEXT, 0},
-    {"mapped", "mapped_bytes", CF_UNIT_BYTES, 0},
-    {"in the core", "dumped_bytes", CF_UNIT_BYTES, 0},
-    {"resident", "resident_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY},
     {"kind", "kind", CF_UNIT_TEXT, 0},
     {"file", "file", CF_UNIT_TEXT, CF_IS_OPTIONAL},
+    {"build id", "build_id", CF_UNIT_TEXT, CF_IS_DETAIL | CF_IS_OPTIONAL},
+    {"mapped", "mapped_bytes", CF_UNIT_BYTES, 0},
+    {"in the core", "dumped_bytes", CF_UNIT_BYTES, 0},
+    {"missing", "missing_bytes", CF_UNIT_BYTES, CF_IS_DETAIL},
+    {"resident", "resident_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY},
 };
 
 static const struct cf_query mapping_query = {
-    .sql = "SELECT start_hex, flags, mapped_bytes, dumped_bytes, resident_bytes, kind, file FROM "
-           "v_segment WHERE flags <> '---' ORDER BY resident_bytes DESC, mapped_bytes DESC, start",
+    .sql = "SELECT * FROM v_segment ORDER BY resident_bytes DESC, mapped_bytes DESC",
     .columns = mapping_columns,
     .nr_columns = sizeof mapping_columns / sizeof mapping_columns[0],
-    .rows = 8,
-};
-
-static const struct cf_column allocator_columns[] = {
-    {"library", "file", CF_UNIT_TEXT, 0},
-    {"loaded at", "start", CF_UNIT_ADDRESS, 0},
-};
-
-static const struct cf_query allocator_query = {
-    .title = "Libraries that bring an allocator of their own:",
-    .sql = "SELECT file, start_hex FROM v_module WHERE file LIKE '%jemalloc%' OR file LIKE "
-           "'%tcmalloc%' OR file LIKE '%mimalloc%' ORDER BY start",
-    .columns = allocator_columns,
-    .nr_columns = sizeof allocator_columns / sizeof allocator_columns[0],
-    .rows = 8,
+    .rows = 6,
 };
 
 int cf_report_mappings(struct cf_report *report, struct cf_err *err) {
@@ -38,7 +29,5 @@ int cf_report_mappings(struct cf_report *report, struct cf_err *err) {
         return CF_OK;
     struct cf_section *section =
         cf_doc_section(report->doc, "mappings", "The largest mappings");
-    int status = cf_report_table(report, section, &mapping_query, NULL, NULL, err);
-    return status == CF_OK ? cf_report_table(report, section, &allocator_query, NULL, NULL, err)
-                           : status;
+    return cf_report_table(report, section, &mapping_query, NULL, NULL, err);
 }

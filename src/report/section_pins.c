@@ -29,7 +29,7 @@ static const struct cf_column top_columns[] = {
     {"user address", "user_address", CF_UNIT_ADDRESS, CF_IS_DETAIL},
     {"malloc returned", "user_address_hex", CF_UNIT_ADDRESS, 0},
     {"size", "size_bytes", CF_UNIT_BYTES, 0},
-    {"hole below", "hole_below_bytes", CF_UNIT_BYTES, 0},
+    {"hole below", "hole_below_bytes", CF_UNIT_BYTES, CF_IS_DETAIL},
     {"holds down", "unlocked_bytes", CF_UNIT_BYTES, 0},
     {"resident", "unlocked_resident_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY},
     {"type", "type", CF_UNIT_TEXT, CF_IS_OPTIONAL},

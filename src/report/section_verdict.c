@@ -55,8 +55,9 @@ static void add_verdict(struct cf_report *report, void *target, const struct cf_
     cf_section_text(target, CF_TONE_LEAD, "%s", cf_stmt_text(row, 0));
     if (*cf_stmt_text(row, 1) != '\0')
         cf_section_text(target, CF_TONE_PLAIN, "%s", cf_stmt_text(row, 1));
+    bool explained = cf_report_has_heap(report) || strcmp(cf_stmt_text(row, 2), "high") != 0;
     cf_section_text(target, CF_TONE_PLAIN, "Confidence: %s; %s.", cf_stmt_text(row, 2),
-                    describe_evidence(report));
+                    explained ? describe_evidence(report) : "the core is complete");
 }
 
 static void add_warning(struct cf_report *report, void *target, const struct cf_stmt *row) {

@@ -43,7 +43,8 @@
 #define TRIM_NOW "malloc_trim(0) would return {releasable_bytes:amount} now"
 #define PINNED                                                                                     \
     "[; {pinned_bytes:bytes} is pinned by {pinning_chunks:count} live chunk{pinning_chunks:s} on " \
-    "the same pages][, most of it by those of {main_pinner_size:bytes}]"
+    "the same pages][, most of it by those of {main_pinner_size:bytes}]"       \
+    "[ ({main_pinner_type:text})]"
 
 const struct cf_rule cf_rules[] = {
     /* Verdicts, the first that speaks wins. */
@@ -182,7 +183,7 @@ const struct cf_rule cf_rules[] = {
         .title = "UNKNOWN: the core does not hold enough to say why. What there is of it shows "
                  "{live_bytes:amount} live and {dead_bytes:amount} free in {used_arenas:count} "
                  "arena{used_arenas:s}.",
-        .detail = "[{missing_bytes:bytes} that the core's headers promise is not in the file.]",
+        .detail = "",
         .advice = "Take a whole core of a process in the same state",
         .sql = "SELECT key, value FROM meta",
     },
@@ -202,10 +203,11 @@ const struct cf_rule cf_rules[] = {
         .code = "what-if-pinners", .severity = "what-if",
         .when = "pinner_bytes >= " MIB,
         .bytes = "pinner_bytes", .confidence = "'medium'", .exactness = "'bound'",
-        .title = "{pinner_chunks:count} chunks of {pinner_size:bytes} pin {pinner_bytes:bytes}",
+        .title = "{pinner_chunks:count} chunks of {pinner_size:bytes}[ ({pinner_type:text})] pin "
+                 "{pinner_bytes:bytes}",
         .detail = "Each keeps the free bytes of its page from being returned.",
-        .advice = "Take the objects of {pinner_size:bytes} that outlive the load from a pool of "
-                  "their own",
+        .advice = "Take the objects of {pinner_size:bytes}[ ({pinner_type:text})] that outlive the "
+                  "load from a pool of their own",
         .sql = "SELECT * FROM v_pinner LIMIT 10",
     },
     {

@@ -219,3 +219,22 @@ WHERE p.unlocked_bytes < wanted;
 --- top pins unlock no more resident bytes than bytes
 SELECT arena_id, rank, unlocked_bytes, unlocked_resident_bytes FROM v_top_pin
 WHERE unlocked_resident_bytes > unlocked_bytes;
+
+--- the waterfall sums to the resident heap of the verdict
+SELECT sum(bytes), heap_resident_bytes FROM v_waterfall, v_verdict
+GROUP BY heap_resident_bytes HAVING sum(bytes) IS NOT heap_resident_bytes
+    AND (SELECT value FROM meta WHERE key = 'residency_source') <> 'none';
+
+--- the report's parts of memory sum to the budget
+SELECT m.mapped, b.mapped, m.resident, b.resident FROM
+    (SELECT sum(mapped_bytes) mapped, sum(resident_bytes) resident FROM v_memory) m,
+    (SELECT sum(mapped_bytes) mapped, sum(resident_bytes) resident FROM v_budget) b
+WHERE m.mapped <> b.mapped OR m.resident IS NOT b.resident;
+
+--- what pins by size and type sums to the class pinned
+SELECT p.pinned, w.bytes FROM (SELECT coalesce(sum(pinned_bytes), 0) pinned FROM v_pinner) p,
+    v_waste w WHERE w.arena_id IS NULL AND w.class = 'pinned' AND w.bytes <> p.pinned;
+
+--- the hole sizes sum to the holes of the arenas
+SELECT h.bytes, a.bytes FROM (SELECT coalesce(sum(bytes), 0) bytes FROM v_hole_size) h,
+    (SELECT coalesce(sum(hole_bytes), 0) bytes FROM v_arena) a WHERE h.bytes <> a.bytes;
