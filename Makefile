@@ -153,6 +153,10 @@ build/gen/%: tests/gen/%.c $(wildcard tests/gen/*.h) Makefile
 
 -include tests/tests.mk
 
+# Needs root, the network and more tools than the tests: what it makes is kept in tests/corpus.
+matrix: ## makes the cores of tests/corpus anew, MATRIX='2.43-*' for some of them
+	bash tests/gen/matrix/matrix.sh build/matrix tests/corpus $(if $(MATRIX),'$(MATRIX)')
+
 lint: ## layers, headers, function length, who may include what
 	@sh tests/lint/selftest.sh
 	@sh tests/lint/lint.sh

@@ -278,20 +278,19 @@ static bool continues(const struct cf_region *region, const struct cf_region *ne
 
 /* The break variable is libc's own, so it stands in the run of writable regions around the main
  * arena. The heap may follow that run without a gap (static programs): it is left out. */
-static bool finds_break(const struct cf_malloc *m, const struct cf_namespace *ns,
-                        uint64_t top_end) {
-    uint64_t arena = ns->main_arena;
+static bool run_holds_break(const struct cf_malloc *m, const struct cf_namespace *ns, uint64_t home,
+                            uint64_t top_end) {
     size_t nr = cf_mem_nr_regions(m->mem);
-    size_t first = cf_mem_lower_bound(m->mem, arena);
-    if (first >= nr || cf_mem_find(m->mem, arena) == NULL)
+    size_t first = cf_mem_lower_bound(m->mem, home);
+    if (first >= nr || cf_mem_find(m->mem, home) == NULL)
         return false;
     while (first > 0 && continues(cf_mem_region(m->mem, first - 1), cf_mem_region(m->mem, first)) &&
            (cf_mem_region(m->mem, first - 1)->flags & PF_WRITE) != 0 &&
-           arena - cf_mem_region(m->mem, first - 1)->start < BREAK_RUN_BYTES)
+           home - cf_mem_region(m->mem, first - 1)->start < BREAK_RUN_BYTES)
         first--;
     for (size_t i = first; i < nr; i++) {
         const struct cf_region *region = cf_mem_region(m->mem, i);
-        if (region->start >= arena && region->start - arena >= BREAK_RUN_BYTES)
+        if (region->start >= home && region->start - home >= BREAK_RUN_BYTES)
             break;
         uint64_t base = ns->par.sbrk_base;
         uint64_t end = region->start + region->data_bytes;
@@ -300,6 +299,29 @@ static bool finds_break(const struct cf_malloc *m, const struct cf_namespace *ns
             return true;
         if (has_heap || i + 1 >= nr || !continues(region, cf_mem_region(m->mem, i + 1)))
             break;
+    }
+    return false;
+}
+
+/* libc.so.6, libc-2.31.so */
+static bool is_libc_data(const struct cf_malloc *m, const struct cf_region *region) {
+    if (region->file < 0 || (region->flags & PF_WRITE) == 0)
+        return false;
+    const char *path = cf_core_file(cf_mem_core(m->mem), (size_t)region->file)->path;
+    const char *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+    return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-2", 6) == 0;
+}
+
+/* The debug-malloc preload has an arena of its own, and libc still has the break. */
+static bool finds_break(const struct cf_malloc *m, const struct cf_namespace *ns,
+                        uint64_t top_end) {
+    if (run_holds_break(m, ns, ns->main_arena, top_end))
+        return true;
+    for (size_t i = 0; i < cf_mem_nr_regions(m->mem); i++) {
+        const struct cf_region *region = cf_mem_region(m->mem, i);
+        if (is_libc_data(m, region))
+            return run_holds_break(m, ns, region->start, top_end);
     }
     return false;
 }

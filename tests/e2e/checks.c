@@ -14,6 +14,8 @@ static void die(const char *file, const char *why) {
 static enum checks_need need_of(const char *file, const char *word) {
     if (!strcmp(word, "residency"))
         return CHECKS_RESIDENCY;
+    if (!strcmp(word, "pagemap"))
+        return CHECKS_PAGEMAP;
     if (!strcmp(word, "traced"))
         return CHECKS_TRACED;
     die(file, "a check needs something unknown");

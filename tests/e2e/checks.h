@@ -6,14 +6,15 @@
  *     SELECT ... ;
  *
  * A second line of dashes names what a core must be able to show for the check to mean anything:
- * `residency` (exactly which pages were resident) or `traced` (the program could trace its trim).
+ * `residency` (exactly which pages were resident), `pagemap` (and the kernel said so, too) or
+ * `traced` (the program could trace its trim).
  */
 #ifndef CHECKS_H
 #define CHECKS_H
 
 #include <stddef.h>
 
-enum checks_need { CHECKS_ALWAYS, CHECKS_RESIDENCY, CHECKS_TRACED };
+enum checks_need { CHECKS_ALWAYS, CHECKS_RESIDENCY, CHECKS_PAGEMAP, CHECKS_TRACED };
 
 struct check {
     char *name; /* owned by the list's text, as all strings here */

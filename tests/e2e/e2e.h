@@ -31,6 +31,7 @@ enum e2e_producer {
 struct e2e_run {
     const char *scenario; /* or the name of another program, if there is a command */
     const char *command;  /* for the shell: prints "ready" and goes on; then there is no truth */
+    const char *archive;  /* a core with its truth beside it, packed: nothing is run */
     enum e2e_producer producer;
     bool by_gdb;            /* who wrote the core */
     char folder[PATH_ROOM]; /* holds everything below; empty if there is none */
@@ -53,8 +54,14 @@ bool e2e_open(struct e2e_run *run);
 /* Closes and removes everything. */
 void e2e_end(struct e2e_run *run);
 
+/* Prints the first rows that `sql` returns; their number, or -1 with a message: it does not run. */
+int e2e_print_rows(sqlite3 *db, const char *sql);
+
 /* Fails the running test if `sql` returns a row or does not run. */
 void e2e_no_rows(sqlite3 *db, const char *sql);
+
+/* Whether this core and its truth can show what a check needs. */
+bool e2e_is_met(sqlite3 *db, enum checks_need need);
 
 /* The first column of the first row of `sql`, or `otherwise`. */
 long long e2e_number(sqlite3 *db, const char *sql, long long otherwise);

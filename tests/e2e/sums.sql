@@ -76,7 +76,8 @@ WHERE a.c <> ifnull(s.c, 0) OR a.b <> ifnull(s.b, 0);
 
 --- mmapped size classes add up to hblks
 SELECT m.hblks, total(s.chunks) chunks FROM v_mallinfo m
-LEFT JOIN v_size_class s ON s.state = 'mmapped' WHERE m.arena_id IS NULL
+LEFT JOIN v_size_class s ON s.state = 'mmapped' OR (s.state = 'tcache' AND s.arena_id IS NULL)
+WHERE m.arena_id IS NULL
 GROUP BY m.hblks HAVING m.hblks <> total(s.chunks);
 
 --- bins add up to their arena
@@ -89,10 +90,12 @@ FROM v_arena a LEFT JOIN
 WHERE (a.free_chunks, a.free_bytes, a.fast_chunks, a.fast_bytes) IS NOT
       (ifnull(free_c, 0), ifnull(free_b, 0), ifnull(fast_c, 0), ifnull(fast_b, 0));
 
---- thread caches add up to the arenas
+--- thread caches add up to the arenas, and to the mmapped chunks that they hold
 SELECT * FROM (SELECT total(chunks) c, total(bytes) b FROM v_tcache) t,
-              (SELECT total(tcache_chunks) ac, total(tcache_bytes) ab FROM v_arena) a
-WHERE t.c <> a.ac OR t.b <> a.ab;
+              (SELECT total(tcache_chunks) ac, total(tcache_bytes) ab FROM v_arena) a,
+              (SELECT total(chunks) mc, total(bytes) mb FROM v_size_class
+               WHERE state = 'tcache' AND arena_id IS NULL) m
+WHERE t.c <> a.ac + mc OR t.b <> a.ab + mb;
 
 --- mallinfo of the arenas adds up to the whole
 SELECT * FROM v_mallinfo w,

@@ -64,14 +64,14 @@ WHERE b.kind = 'trim_anonymous_before' AND a.kind = 'trim_anonymous_after'
   AND releasable > b.value - a.value;
 
 --- the resident pages of our ranges are those of pagemap
---- needs residency
+--- needs pagemap
 SELECT r.address_hex, r.length_bytes, r.resident_bytes,
        4096 * (SELECT count(*) FROM truth_page p WHERE p.address >= r.address
                AND p.address < r.address + r.length_bytes) pagemap
 FROM v_trim_range r WHERE r.resident_bytes IS NOT pagemap;
 
 --- resident page runs are the pages of pagemap
---- needs residency
+--- needs pagemap
 SELECT r.start_hex, r.pages, r.resident,
        (SELECT count(*) FROM truth_page p WHERE p.address >= r.start
         AND p.address < r.start + r.pages * 4096) pagemap

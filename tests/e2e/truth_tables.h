@@ -17,8 +17,10 @@
 #define TRUTH_TABLES_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
 
-/* Loads `folder`/truth, .xml and .smaps. False, with a message on stderr, if not whole. */
-int truth_tables_load(sqlite3 *db, const char *folder);
+/* Loads `folder`/truth, .xml and, if there is one, .smaps. False, with a message on stderr, if not
+ * whole. */
+int truth_tables_load(sqlite3 *db, const char *folder, bool has_smaps);
 
 #endif
