@@ -49,7 +49,8 @@ static bool is_writable_file(const struct cf_region *region) {
 /*
  * The kernel dumps a private file mapping whole once one of its pages was written (it then has an
  * anon_vma; vma_dump_size()). Relocated constants (RELRO) are such, though they cannot be written
- * any more: they stand right below the writable data of their file. Whether a mapping is shared
+ * any more: they stand right below the writable data of their file, and are not its first page,
+ * which is dumped for the header's sake. Whether a mapping is shared
  * the core does not say; shared ones are left out under the default coredump_filter.
  */
 static bool may_be_copied(const struct cf_mem *mem, size_t index) {
@@ -58,7 +59,8 @@ static bool may_be_copied(const struct cf_mem *mem, size_t index) {
         return false;
     if (is_writable_file(region))
         return true;
-    if ((region->flags & PF_X) != 0 || index + 1 >= cf_mem_nr_regions(mem))
+    bool is_header = cf_core_file(cf_mem_core(mem), (size_t)region->file)->offset_bytes == 0;
+    if ((region->flags & PF_X) != 0 || is_header || index + 1 >= cf_mem_nr_regions(mem))
         return false;
     const struct cf_region *above = cf_mem_region(mem, index + 1);
     return above->start == region->end && is_writable_file(above) &&
