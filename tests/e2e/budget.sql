@@ -22,6 +22,13 @@ FROM v_segment s JOIN truth_map m ON m.start = s.start
 WHERE s.kind = 'anonymous' AND m.flags LIKE 'rw_p'
   AND abs(s.resident_bytes - m.anonymous_bytes) > iif(m.name = '[stack]', 8192, 0);
 
+--- all that is resident and anonymous is what the kernel counts, less written pages of files
+--- needs residency
+SELECT t.value kernel, sum(iif(is_anonymous, resident_bytes, 0)) ours,
+       sum(copied_max_bytes) copied_max
+FROM v_budget, truth_figure t WHERE t.kind = 'anonymous'
+GROUP BY t.value HAVING kernel - ours NOT BETWEEN 4096 AND copied_max;
+
 --- the main heap is the kernel's [heap], where brk made it
 --- needs residency
 SELECT h.start_hex, h.resident_bytes, sum(m.anonymous_bytes) anonymous

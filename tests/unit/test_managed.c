@@ -140,7 +140,9 @@ static void what_only_resembles_a_page_of_v8_is_none(void **state) {
 /* ---- Go ---- */
 
 static void put_build_info(struct world *w, uint64_t addr) {
-    static const char info[] = "\xff Go buildinf:\x08\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x08go1.22.1";
+    static const char info[] = "\xff Go buildinf:\x08\x02" /* words of 8 bytes, texts follow */
+                               "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+                               "\x08go1.22.1";
     synth_put(w->synth, addr, info, sizeof info - 1);
 }
 
