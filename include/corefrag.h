@@ -118,6 +118,14 @@ int cf_gate_parse(const char *text, struct cf_gate *out, struct cf_err *err);
 int cf_gate_measure(const char *db_path, const struct cf_gate *gate, bool *crossed,
                     char says[256], struct cf_err *err);
 
+/*
+ * Writes to `sink` what grew between two cores of one program, from their databases, the largest
+ * first. CF_EUSAGE when they are of different programs and `any_program` is false.
+ */
+int cf_diff(const struct cf_context *ctx, const char *old_path, const char *new_path,
+            const struct cf_report_options *options, bool any_program, FILE *sink,
+            struct cf_err *err);
+
 /* Writes the documented schema, or one view's part of it, to `sink`; CF_EUSAGE: no such view. */
 int cf_schema(const char *view, FILE *sink, struct cf_err *err);
 

@@ -27,6 +27,8 @@ enum cf_unit {
     CF_UNIT_PERCENT, /* 0 to 100 */
     CF_UNIT_ADDRESS, /* two's complement above 2^63, as the database has it */
     CF_UNIT_BAR,     /* a fraction, 0 to 1, drawn */
+    CF_UNIT_GROWTH,  /* bytes, signed: what changed between two cores */
+    CF_UNIT_MORE,    /* a count, signed */
 };
 
 /* How a figure relates to the truth. */

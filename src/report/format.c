@@ -44,6 +44,17 @@ const char *cf_format_mark(enum cf_mark mark) {
     return "";
 }
 
+/* "+1.2 MiB", "-512 B", "0": nothing changed. */
+static void format_change(char out[CF_FORMAT_MAX], enum cf_unit unit, int64_t change, bool exact) {
+    char number[CF_FORMAT_MAX];
+    uint64_t magnitude = change < 0 ? 0 - (uint64_t)change : (uint64_t)change;
+    if (unit == CF_UNIT_GROWTH && change != 0)
+        (void)cf_format_bytes(number, magnitude, exact);
+    else
+        (void)cf_format_count(number, (int64_t)magnitude);
+    (void)snprintf(out, CF_FORMAT_MAX, "%s%.40s", change > 0 ? "+" : change < 0 ? "-" : "", number);
+}
+
 static void format_number(char out[CF_FORMAT_MAX], enum cf_unit unit, const struct cf_cell *cell,
                           bool exact) {
     bool is_real = cell->kind == CF_CELL_REAL;
@@ -63,6 +74,10 @@ static void format_number(char out[CF_FORMAT_MAX], enum cf_unit unit, const stru
             (void)snprintf(out, CF_FORMAT_MAX, "%.1f", cell->real);
         else
             (void)cf_format_count(out, cell->integer);
+        return;
+    case CF_UNIT_GROWTH:
+    case CF_UNIT_MORE:
+        format_change(out, unit, cell->integer, exact);
         return;
     case CF_UNIT_BAR:
         out[0] = '\0';

@@ -118,6 +118,21 @@ int cf_db_open(const char *path, struct cf_db **out, struct cf_err *err) {
     return CF_OK;
 }
 
+int cf_db_attach(struct cf_db *db, const char *path, const char *name, struct cf_err *err) {
+    CF_CLEANUP_DB struct cf_db *probe = NULL;
+    CF_CLEANUP_STMT struct cf_stmt *stmt = NULL;
+    char sql[64];
+    int status = cf_db_open(path, &probe, err);
+    if (status != CF_OK)
+        return status;
+    (void)snprintf(sql, sizeof sql, "ATTACH ?1 AS %.20s", name);
+    status = cf_db_prepare(db, sql, &stmt, err);
+    if (status != CF_OK)
+        return status;
+    cf_stmt_bind_text(stmt, 1, path);
+    return cf_stmt_run(stmt, err);
+}
+
 int cf_db_open_bulk(const char *path, struct cf_db **out, struct cf_err *err) {
     CF_CLEANUP_DB struct cf_db *db = NULL;
     int status = open_handle(path, SQLITE_OPEN_READWRITE, &db, err);

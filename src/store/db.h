@@ -30,6 +30,12 @@ enum { CF_SCHEMA_VERSION = 1 };
  */
 int cf_db_open(const char *path, struct cf_db **out, struct cf_err *err);
 
+/*
+ * Adds a second finished database under `name` (a word of ours, as SQL's schema name), for reading
+ * beside the first. Fails as cf_db_open() does.
+ */
+int cf_db_attach(struct cf_db *db, const char *path, const char *name, struct cf_err *err);
+
 /* Opens the existing, empty file at `path` for one bulk load: no journal, no syncs. */
 int cf_db_open_bulk(const char *path, struct cf_db **out, struct cf_err *err);
 

@@ -1,0 +1,22 @@
+/*
+ * The judgement over two cores of one program: what one core alone cannot show. Stands on v_fact
+ * of both databases (the newer one is `main`, the older one attached as `old`), with the same kind
+ * of table as rules.h: the first rule whose condition holds speaks.
+ */
+#ifndef CF_RULES_GROWTH_H
+#define CF_RULES_GROWTH_H
+
+#include "corefrag.h"
+#include "store/db.h"
+
+struct cf_growth {
+    char code[24]; /* as in v_verdict */
+    char headline[512];
+    char detail[512];
+    char advice[256]; /* or empty */
+};
+
+/* CF_EINTERNAL for a rule whose SQL does not run. */
+int cf_growth_judge(struct cf_db *db, struct cf_growth *out, struct cf_err *err);
+
+#endif
