@@ -16,6 +16,7 @@
 enum {
     OWNER_WORDS = 32,
     SNUG_BYTES = 24, /* malloc rounds a request up by less */
+    SNUG_MMAPPED_BYTES = 4096 + SNUG_BYTES,
     STRING_MIN = 15, /* shorter ones are inside the std::string (SSO) */
     PREFETCH_BYTES = 2048,
     DROP_BYTES = 4 << 20,
@@ -36,8 +37,10 @@ static void set_owned(struct cf_types *types, size_t number, enum cf_owned owned
         types->owned[(number + 1) >> 6] |= 1ull << ((number + 1) & 63);
 }
 
-/* The live chunk whose user address is exactly `word`; its usable bytes. */
-static size_t buffer_at(const struct cf_types *types, uint64_t word, uint64_t *usable) {
+/* The live chunk whose user address is exactly `word`; its usable bytes, and how many more than
+ * were asked for they may be. */
+static size_t buffer_at(const struct cf_types *types, uint64_t word, uint64_t *usable,
+                        uint64_t *slack) {
     const struct cf_resolver *resolver = types->input.resolver;
     uint64_t lowered = cf_resolver_lowered(resolver, word);
     if (!cf_resolver_in_span(resolver, lowered))
@@ -53,11 +56,12 @@ static size_t buffer_at(const struct cf_types *types, uint64_t word, uint64_t *u
         return CF_NO_CHUNK;
     *usable = cf_resolver_payload_end(resolver, extent, chunk.addr, chunk.bytes) -
               (chunk.addr + 2 * types->word);
+    *slack = extent->mmapped != NULL ? SNUG_MMAPPED_BYTES : SNUG_BYTES;
     return number;
 }
 
-static bool is_snug(uint64_t wanted, uint64_t usable) {
-    return wanted <= usable && usable - wanted <= SNUG_BYTES;
+static bool is_snug(uint64_t wanted, uint64_t usable, uint64_t slack) {
+    return wanted <= usable && usable - wanted <= slack;
 }
 
 static bool ends_with_zero(const struct cf_types *types, uint64_t addr) {
@@ -70,24 +74,25 @@ static bool ends_with_zero(const struct cf_types *types, uint64_t addr) {
 static void look(struct cf_types *types, uint64_t first, uint64_t second, uint64_t third) {
     bool may_be_string = second <= third && third >= STRING_MIN && third < 1ull << 40;
     bool may_be_vector = second >= first && third >= second && third > first;
-    uint64_t usable;
+    uint64_t usable, slack;
     if (!may_be_string && !may_be_vector)
         return;
-    size_t number = buffer_at(types, first, &usable);
+    size_t number = buffer_at(types, first, &usable, &slack);
     if (number == CF_NO_CHUNK || cf_types_owned(types, number) != CF_OWNED_NOT)
         return;
-    if (may_be_string && is_snug(third + 1, usable) && ends_with_zero(types, first + second))
+    if (may_be_string && is_snug(third + 1, usable, slack) && ends_with_zero(types, first + second))
         set_owned(types, number, CF_OWNED_STRING);
-    else if (may_be_vector && is_snug(third - first, usable))
+    else if (may_be_vector && is_snug(third - first, usable, slack))
         set_owned(types, number, CF_OWNED_VECTOR);
 }
 
 static void look_at_file(struct cf_types *types, const struct cf_payload *payload) {
-    uint64_t usable;
+    uint64_t usable, slack;
     if (payload->readable < 9 * types->word ||
         (uint32_t)cf_payload_word(types, payload, 0) >> 16 != 0xfbad)
         return;
-    size_t number = buffer_at(types, cf_payload_word(types, payload, 7 * types->word), &usable);
+    size_t number = buffer_at(types, cf_payload_word(types, payload, 7 * types->word), &usable,
+                              &slack);
     if (number != CF_NO_CHUNK && cf_types_owned(types, number) == CF_OWNED_NOT)
         set_owned(types, number, CF_OWNED_STDIO);
 }

@@ -36,6 +36,7 @@ int cli_cmd_analyze(int argc, char **argv);
 int cli_cmd_report(int argc, char **argv);
 int cli_cmd_check(int argc, char **argv);
 int cli_cmd_schema(int argc, char **argv);
+int cli_cmd_diff(int argc, char **argv);
 
 /* Prints "corefrag: TEXT" to stderr, drops what stdout has not taken yet, and returns the exit code
  * for err->status. */
@@ -45,6 +46,7 @@ void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Options that several commands have; argp children. Their input is the struct named. */
 extern const struct argp cli_analyze_argp;  /* struct cli_analysis */
 extern const struct argp cli_files_argp;    /* struct cf_options */
+extern const struct argp cli_shape_argp;    /* struct cf_report_options */
 extern const struct argp cli_report_argp;   /* struct cli_report */
 extern const struct argp cli_progress_argp; /* struct cli_progress */
 
@@ -70,6 +72,17 @@ struct cli_report {
     struct cf_gate gates[CLI_GATES_MAX];
     size_t nr_gates;
 };
+
+/* What is written: the report of `db`, or what grew from `old_db` to it. */
+struct cli_source {
+    const char *db;
+    const char *old_db; /* NULL: a report */
+    bool any_program;
+};
+
+/* Writes it to `path`, whole or not at all, or to stdout where `path` is NULL; the exit code. */
+int cli_write(const struct cli_source *source, const struct cf_report_options *options,
+              const char *path);
 
 /* Writes the report of `db` to `path`, whole or not at all, or to stdout where `path` is NULL; then
  * measures the limits and says on stderr which were crossed. */

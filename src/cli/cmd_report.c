@@ -35,17 +35,28 @@ static void parse_gate(struct argp_state *state, const char *arg, struct cli_rep
         report->nr_gates++;
 }
 
+static error_t parse_shape(int key, char *arg, struct argp_state *state) {
+    struct cf_report_options *options = state->input;
+    switch (key) {
+    case KEY_FORMAT:
+        parse_format(state, arg, &options->format);
+        return 0;
+    case KEY_TOP:
+        options->top = cli_parse_number(state, "--top", arg, TOP_MAX);
+        return 0;
+    case KEY_FULL:
+        options->full = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
 static error_t parse_report(int key, char *arg, struct argp_state *state) {
     struct cli_report *report = state->input;
     switch (key) {
-    case KEY_FORMAT:
-        parse_format(state, arg, &report->options.format);
-        return 0;
-    case KEY_TOP:
-        report->options.top = cli_parse_number(state, "--top", arg, TOP_MAX);
-        return 0;
-    case KEY_FULL:
-        report->options.full = true;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &report->options;
         return 0;
     case KEY_FAIL_ON:
         parse_gate(state, arg, report);
@@ -55,17 +66,27 @@ static error_t parse_report(int key, char *arg, struct argp_state *state) {
     }
 }
 
-static const struct argp_option report_options[] = {
+static const struct argp_option shape_options[] = {
     {"format", KEY_FORMAT, "FORMAT", 0, "text (default), markdown or json", 0},
     {"top", KEY_TOP, "N", 0, "Show N rows of each table", 0},
     {"full", KEY_FULL, NULL, 0, "Show all rows, and bytes unrounded", 0},
+    {0},
+};
+
+const struct argp cli_shape_argp = {.options = shape_options, .parser = parse_shape};
+
+static const struct argp_option report_options[] = {
     {"fail-on", KEY_FAIL_ON, "METRIC=LIMIT", 0,
      "Exit 1 where the value is above LIMIT: retained, releasable, pinned, leak (bytes as 10M, or "
      "50% of the resident heap), arenas, anomalies. May be repeated", 0},
     {0},
 };
 
-const struct argp cli_report_argp = {.options = report_options, .parser = parse_report};
+static const struct argp_child shape_child[] = {{&cli_shape_argp, 0, NULL, 0}, {0}};
+
+const struct argp cli_report_argp = {
+    .options = report_options, .parser = parse_report, .children = shape_child,
+};
 
 /* Colour where stdout is a terminal that can show it and the user has not said no (NO_COLOR). */
 static bool wants_color(void) {
@@ -76,25 +97,38 @@ static bool wants_color(void) {
     return isatty(STDOUT_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
 }
 
-static int report_to_stdout(const char *db, struct cf_report_options options) {
+static int write_to(const struct cli_source *source, const struct cf_report_options *options,
+                    FILE *sink, struct cf_err *err) {
+    if (source->old_db == NULL)
+        return cf_report(NULL, source->db, options, sink, err);
+    return cf_diff(NULL, source->old_db, source->db, options, source->any_program, sink, err);
+}
+
+static int write_to_stdout(const struct cli_source *source, struct cf_report_options options) {
     struct cf_err err;
     options.color = wants_color();
-    if (cf_report(NULL, db, &options, stdout, &err) != CF_OK)
+    if (write_to(source, &options, stdout, &err) != CF_OK)
         return cli_fail(&err);
     return CLI_EXIT_OK;
 }
 
-static int report_to_file(const char *db, const struct cf_report_options *options,
-                          const char *path) {
+static int write_to_file(const struct cli_source *source, const struct cf_report_options *options,
+                         const char *path) {
     struct cli_outfile file;
     if (!cli_outfile_open(&file, path))
         return CLI_EXIT_OUTPUT;
     struct cf_err err;
-    int status = cf_report(NULL, db, options, file.stream, &err);
+    int status = write_to(source, options, file.stream, &err);
     if (status == CF_OK)
         return cli_outfile_commit(&file) ? CLI_EXIT_OK : CLI_EXIT_OUTPUT;
     cli_outfile_discard(&file);
     return cli_fail(&err);
+}
+
+int cli_write(const struct cli_source *source, const struct cf_report_options *options,
+              const char *path) {
+    return path == NULL ? write_to_stdout(source, *options)
+                        : write_to_file(source, options, path);
 }
 
 static int measure(const char *db, const struct cf_gate *gate) {
@@ -109,8 +143,8 @@ static int measure(const char *db, const struct cf_gate *gate) {
 }
 
 int cli_report(const char *db, const struct cli_report *report, const char *path) {
-    int code = path == NULL ? report_to_stdout(db, report->options)
-                            : report_to_file(db, &report->options, path);
+    const struct cli_source source = {.db = db};
+    int code = cli_write(&source, &report->options, path);
     for (size_t i = 0; i < report->nr_gates; i++) {
         int measured =
             code == CLI_EXIT_OK || code == CLI_EXIT_CROSSED ? measure(db, &report->gates[i]) : code;

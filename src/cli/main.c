@@ -14,6 +14,7 @@ static const struct cli_command commands[] = {
     {"report", cli_cmd_report},
     {"check", cli_cmd_check},
     {"schema", cli_cmd_schema},
+    {"diff", cli_cmd_diff},
 };
 
 /* Names that came from a core may stand in a message: nothing in it shall drive the terminal. */

@@ -89,8 +89,8 @@ static const struct comparison comparisons[] = {
              " GROUP BY size_bytes HAVING growth <> 0 ORDER BY growth DESC, size_bytes",
       .columns = size_columns, .nr_columns = NR(size_columns), .rows = 8}},
     {"leaks", "Chunks that nothing reaches, largest growth first",
-     {.sql = "SELECT size_bytes, type, sum(b) AS before, sum(a) AS after, sum(a) - sum(b) AS growth,"
-             " sum(c) AS more_chunks" CHANGED
+     {.sql = "SELECT size_bytes, type, sum(b) AS before, sum(a) AS after,"
+             " sum(a) - sum(b) AS growth, sum(c) AS more_chunks" CHANGED
              "SELECT size_bytes, type, bytes AS a, 0 AS b, chunks AS c FROM main.v_leak"
              " UNION ALL SELECT size_bytes, type, 0, bytes, -chunks FROM old.v_leak)"
              " GROUP BY size_bytes, type HAVING growth <> 0 ORDER BY growth DESC, size_bytes",
@@ -177,10 +177,14 @@ static int add_comparisons(struct cf_report *report, struct cf_err *err) {
         const struct comparison *comparison = &comparisons[i];
         struct cf_section *section =
             cf_doc_section(report->doc, comparison->id, comparison->title);
+        struct cf_table *table = NULL;
         uint64_t nr_rows = 0;
-        int status = cf_report_table(report, section, &comparison->query, NULL, &nr_rows, err);
+        int status = cf_report_table(report, section, &comparison->query, &table, &nr_rows, err);
         if (status != CF_OK)
             return status;
+        /* Queries over two databases are long: a reader of the text asks for them. */
+        if (report->options->format == CF_FORMAT_TEXT && !report->options->full)
+            cf_table_sql(table, NULL);
         if (nr_rows == 0)
             cf_section_text(section, CF_TONE_PLAIN, "No change.");
     }
@@ -189,8 +193,9 @@ static int add_comparisons(struct cf_report *report, struct cf_err *err) {
 
 static void add_footer(struct cf_report *report, const char *old_path) {
     struct cf_section *section = cf_doc_section(report->doc, "database", NULL);
-    cf_section_text(section, CF_TONE_PLAIN, "The queries above run in the newer database, with "
-                                            "the older one attached as old:");
+    cf_section_text(section, CF_TONE_PLAIN,
+                    "The queries behind these tables (--full shows them) run in the newer "
+                    "database, with the older one attached as old:");
     cf_section_code(section, "sqlite3 %s", report->db_path);
     cf_section_code(section, "ATTACH '%s' AS old;", old_path);
 }

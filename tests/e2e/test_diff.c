@@ -1,0 +1,122 @@
+/* What grew between two cores of one program: verdict, sums, and what is refused. */
+#include "e2e.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The same program twice: before and after something happened. */
+struct pair {
+    const char *before, *after;
+    const char *says;     /* in the first line of the comparison */
+    struct e2e_run runs[2];
+};
+
+static char folder[PATH_ROOM];
+
+static void prepare(struct pair *pair) {
+    const char *names[] = {pair->before, pair->after};
+    for (int i = 0; i < 2; i++) {
+        pair->runs[i] = (struct e2e_run){.scenario = names[i]};
+        assert_true(e2e_make_core(&pair->runs[i]));
+        assert_true(e2e_analyze(&pair->runs[i]));
+    }
+}
+
+static void release(struct pair *pair) {
+    e2e_end(&pair->runs[0]);
+    e2e_end(&pair->runs[1]);
+}
+
+static int compare(const char *old_db, const char *new_db, const char *option) {
+    char *argv[] = {(char *)process_corefrag(), "diff", (char *)old_db, (char *)new_db,
+                    (char *)option, NULL};
+    return process_run(folder, argv);
+}
+
+static void assert_says(const char *file, const char *text) {
+    char *all = process_text(folder, file);
+    assert_non_null(all);
+    if (strstr(all, text) == NULL)
+        fail_msg("\"%s\" is not in:\n%s", text, all);
+    free(all);
+}
+
+static void growth_is_named_by_its_kind(void **state) {
+    (void)state;
+    struct pair pairs[] = {
+        {.before = "idle", .after = "working-set", .says = "RETENTION"},
+        {.before = "empty", .after = "leak-large", .says = "LEAK"},
+        {.before = "server-trimmed", .after = "server-few", .says = "FREED BUT NOT RETURNED"},
+        {.before = "bins", .after = "bins", .says = "STEADY"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        prepare(&pairs[i]);
+        assert_int_equal(compare(pairs[i].runs[0].db_path, pairs[i].runs[1].db_path, NULL), 0);
+        assert_says("stdout", pairs[i].says);
+        release(&pairs[i]);
+    }
+}
+
+static void another_program_is_refused_unless_told(void **state) {
+    (void)state;
+    struct pair pair = {.before = "empty", .after = E2E_STATIC "empty"};
+    prepare(&pair);
+    assert_int_equal(compare(pair.runs[0].db_path, pair.runs[1].db_path, NULL), 2);
+    assert_says("stderr", "--any-program");
+    assert_int_equal(compare(pair.runs[0].db_path, pair.runs[1].db_path, "--any-program"), 0);
+    release(&pair);
+}
+
+static void what_is_no_database_of_ours_is_refused(void **state) {
+    (void)state;
+    char path[PATH_ROOM + 16];
+    (void)snprintf(path, sizeof path, "%s/text", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs("no database", file);
+    (void)fclose(file);
+    assert_int_equal(compare(path, path, NULL), 3);
+    assert_int_equal(compare("/nowhere/a.db", "/nowhere/b.db", NULL), 3);
+    assert_int_equal(compare(path, NULL, NULL), 2);
+}
+
+/* The queries that the comparison shows are its own: run with both databases, they add up. */
+static void the_shown_queries_run(void **state) {
+    (void)state;
+    struct pair pair = {.before = "idle", .after = "leak"};
+    prepare(&pair);
+    assert_int_equal(compare(pair.runs[0].db_path, pair.runs[1].db_path, "--full"), 0);
+    assert_says("stdout", "main.v_size_class");
+    assert_true(e2e_open(&pair.runs[1]));
+    char sql[PATH_ROOM + 64];
+    (void)snprintf(sql, sizeof sql, "ATTACH '%s' AS old", pair.runs[0].db_path);
+    assert_int_equal(sqlite3_exec(pair.runs[1].db, sql, NULL, NULL, NULL), SQLITE_OK);
+    e2e_no_rows(pair.runs[1].db,
+                "SELECT * FROM (SELECT (SELECT sum(bytes) FROM main.v_size_class WHERE state IN"
+                " ('live', 'mmapped')) AS a, (SELECT live_bytes FROM main.v_fact) AS b)"
+                " WHERE a <> b");
+    release(&pair);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    return process_corefrag() != NULL && process_folder_make(folder) ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    process_folder_remove(folder);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(growth_is_named_by_its_kind),
+        cmocka_unit_test(another_program_is_refused_unless_told),
+        cmocka_unit_test(what_is_no_database_of_ours_is_refused),
+        cmocka_unit_test(the_shown_queries_run),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
