@@ -44,6 +44,10 @@ WITH malloc_kind (kind) AS (
     SELECT kind, label, sum(resident_bytes) AS resident, sum(mapped_bytes) AS mapped
     FROM v_budget WHERE kind IN ('managed heap', 'other allocator')
     GROUP BY kind, label ORDER BY resident DESC LIMIT 1
+), shared_heap AS (
+    SELECT label, sum(mapped_bytes) AS mapped FROM v_budget
+    WHERE kind = 'managed heap' AND NOT is_anonymous AND label LIKE '%heap%'
+    GROUP BY label ORDER BY mapped DESC LIMIT 1
 ), outsider AS (
     SELECT kind, iif(part = 'other anonymous', 'anonymous mappings of unknown use', part) AS name,
            resident_bytes AS resident
@@ -107,6 +111,8 @@ WITH malloc_kind (kind) AS (
     (SELECT kind FROM foreign_heap) AS foreign_kind,
     (SELECT label FROM foreign_heap) AS foreign_label,
     (SELECT resident FROM foreign_heap) AS foreign_bytes,
+    (SELECT label FROM shared_heap) AS shared_heap_label,
+    (SELECT mapped FROM shared_heap) AS shared_heap_bytes,
     (SELECT kind FROM outsider) AS outsider_kind,
     (SELECT name FROM outsider) AS outsider_name,
     (SELECT resident FROM outsider) AS outsider_bytes,
@@ -196,6 +202,8 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'foreign_kind', 'text', 'Largest heap that is not glibc''s: managed heap or other allocator.'),
 ('v_fact', 'foreign_label', 'text', 'Whose it is.'),
 ('v_fact', 'foreign_bytes', 'bytes', 'Its resident bytes.'),
+('v_fact', 'shared_heap_label', 'text', 'Largest runtime''s heap that is shared memory: not anonymous for the kernel.'),
+('v_fact', 'shared_heap_bytes', 'bytes', 'Address space of it; ZGC up to Java 20 maps each byte three times.'),
 ('v_fact', 'outsider_kind', 'text', 'Kind of anonymous memory outside malloc that holds the most.'),
 ('v_fact', 'outsider_name', 'text', 'Part of v_memory outside malloc that holds the most anonymous memory.'),
 ('v_fact', 'outsider_bytes', 'bytes', 'Its resident bytes.'),

@@ -106,6 +106,20 @@ const struct cf_rule cf_rules[] = {
         .sql = "SELECT * FROM v_budget WHERE is_anonymous ORDER BY resident_bytes DESC",
     },
     {
+        .code = "shared-heap", .verdict = "outside-malloc", .severity = "warning",
+        .when = "shared_heap_bytes >= 64 * " MIB " AND shared_heap_bytes > 3 * "
+                "coalesce(heap_resident_bytes, mapped_bytes)",
+        .bytes = "shared_heap_bytes", .confidence = "'low'", .exactness = "'bound'",
+        .title = "OUTSIDE MALLOC: {shared_heap_label:text} is {shared_heap_bytes:bytes} of shared "
+                 "memory; malloc holds {heap_resident_bytes:bytes}.",
+        .detail = "Shared memory is not Anonymous for the kernel, and a core does not tell which "
+                  "of its pages are resident: this is what is mapped, at the most. ZGC up to Java "
+                  "20 maps every byte three times.",
+        .advice = "Hand in the process's smaps (--smaps), and look at the runtime's own account of "
+                  "its heap",
+        .sql = "SELECT * FROM v_budget WHERE kind = 'managed heap' AND NOT is_anonymous",
+    },
+    {
         .code = "leak", .verdict = "leak", .severity = "critical",
         .when = MUCH_LEAKED,
         .bytes = "leak_bytes", .confidence = LEAK_EVIDENCE, .exactness = "'at-least'",

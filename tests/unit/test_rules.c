@@ -186,11 +186,34 @@ static void a_template_says_what_is_not_known(void **state) {
     assert_int_equal(cf_template_fill("{a:weight}", row, out, sizeof out, &err), CF_EINTERNAL);
 }
 
+/* ZGC's heap is a memfd: nothing anonymous, and no residency in a core. */
+static void a_heap_in_shared_memory_is_outside_malloc(void **state) {
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        static const struct judged small = {"healthy", 1, 7, 1, 1, 1, 1, 0};
+        CF_CLEANUP_DB struct cf_db *db = memory_db();
+        struct cf_err err;
+        char sql[256];
+        fill_tables(db, &small);
+        (void)snprintf(sql, sizeof sql,
+                       "INSERT INTO budget (kind, label, is_anonymous, mappings, mapped_bytes)"
+                       " VALUES ('managed heap', 'Java heap (HotSpot, ZGC)', 0, 3, %d << 20)",
+                       i == 0 ? 300 : 20);
+        must(db, sql);
+        if (cf_rules_judge(db, &err) != CF_OK)
+            fail_msg("%s", err.text);
+        assert_int_equal(number(db, "SELECT code = 'outside-malloc' AND headline LIKE"
+                                    " '%Java heap (HotSpot, ZGC)%' FROM v_verdict"),
+                         i == 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rule_runs_whatever_the_facts),
         cmocka_unit_test(the_last_verdict_speaks_when_nothing_is_known),
         cmocka_unit_test(each_incident_gets_its_verdict),
+        cmocka_unit_test(a_heap_in_shared_memory_is_outside_malloc),
         cmocka_unit_test(a_template_says_what_is_not_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
