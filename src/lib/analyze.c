@@ -134,6 +134,8 @@ static int store_tables(struct run *run, enum cf_outcome outcome, struct cf_err 
         status = cf_process_store(&run->process, &run->reading, run->options, db, err);
     if (status == CF_OK)
         status = cf_rows_anomaly(db, pt, &run->reading.witness, err);
+    if (status == CF_OK)
+        status = cf_symbols_status(run->reading.symbols, err);
     return status;
 }
 

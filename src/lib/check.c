@@ -257,6 +257,8 @@ int cf_check(const struct cf_context *ctx, const char *core_path, const struct c
     enum cf_outcome outcome = cf_reading_outcome(&reading);
     status = print(&reading, outcome, sink, err);
     if (status == CF_OK)
+        status = cf_symbols_status(reading.symbols, err);
+    if (status == CF_OK)
         *out = outcome;
     return status;
 }

@@ -27,7 +27,7 @@ int cf_reading_open(const struct cf_context *ctx, const char *path,
     if (status == CF_OK)
         status = cf_malloc_find(ctx, reading->mem, &reading->found, err);
     if (status == CF_OK)
-        cf_witness_ask(reading->symbols, reading->found, &reading->witness);
+        status = cf_witness_ask(reading->symbols, reading->found, &reading->witness, err);
     if (status == CF_OK)
         status = cf_ptmalloc_walk(ctx, reading->found, options->threads, &reading->pt, err);
     return status;

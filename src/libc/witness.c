@@ -160,20 +160,31 @@ static void check_layouts(struct cf_dwarf *dwarf, const struct cf_malloc *found,
 
 /* ---- asking ---- */
 
-static void ask_dwarf(struct cf_symbols *symbols, const struct cf_module *module,
-                      const struct cf_malloc *found, struct cf_witness *witness) {
+static int ask_dwarf(struct cf_symbols *symbols, const struct cf_module *module,
+                     const struct cf_malloc *found, struct cf_witness *witness,
+                     struct cf_err *err) {
     const struct cf_elf_file *file = cf_symbols_debug_file(symbols, module);
     unsigned word = cf_mem_word_bytes(cf_malloc_mem(found));
     if (file == NULL || cf_elf_file_is_64(file) != (word == 8))
-        return;
-    struct cf_dwarf *dwarf = cf_dwarf_open(file, "malloc.c");
+        return CF_OK;
+    struct cf_dwarf *dwarf = NULL;
+    int status = cf_dwarf_open(file, "malloc.c", &dwarf, err);
     if (dwarf != NULL)
         check_layouts(dwarf, found, witness);
     cf_dwarf_free(dwarf);
+    return status;
 }
 
-void cf_witness_ask(struct cf_symbols *symbols, const struct cf_malloc *found,
-                    struct cf_witness *out) {
+/* The namespace that the program itself uses is asked about in full. */
+static int ask_first(struct cf_symbols *symbols, const struct cf_module *module,
+                     const struct cf_malloc *found, struct cf_witness *out, struct cf_err *err) {
+    out->unverified = cf_symbols_source(symbols, module).unverified;
+    check_tls(symbols, module, found, out);
+    return ask_dwarf(symbols, module, found, out, err);
+}
+
+int cf_witness_ask(struct cf_symbols *symbols, const struct cf_malloc *found,
+                   struct cf_witness *out, struct cf_err *err) {
     *out = (struct cf_witness){0};
     for (size_t i = 0; i < cf_malloc_nr_namespaces(found); i++) {
         const struct cf_namespace *ns = cf_malloc_namespace(found, i);
@@ -183,12 +194,11 @@ void cf_witness_ask(struct cf_symbols *symbols, const struct cf_malloc *found,
             continue;
         check_place(symbols, module, "main_arena", ns->main_arena, out);
         check_place(symbols, module, "mp_", ns->par.addr, out);
-        if (i > 0)
-            continue;
-        out->unverified = cf_symbols_source(symbols, module).unverified;
-        check_tls(symbols, module, found, out);
-        ask_dwarf(symbols, module, found, out);
+        int status = i == 0 ? ask_first(symbols, module, found, out, err) : CF_OK;
+        if (status != CF_OK)
+            return status;
     }
+    return cf_symbols_status(symbols, err);
 }
 
 const char *cf_witness_located_by(const struct cf_witness *witness) {

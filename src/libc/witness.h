@@ -33,9 +33,9 @@ struct cf_witness {
     struct cf_contradiction contradictions[CF_CONTRADICTIONS_MAX];
 };
 
-/* Fills `out`. May read files (sym/symbols.h). */
-void cf_witness_ask(struct cf_symbols *symbols, const struct cf_malloc *found,
-                    struct cf_witness *out);
+/* Fills `out`. May read files (sym/symbols.h). Fails only for lack of memory. */
+int cf_witness_ask(struct cf_symbols *symbols, const struct cf_malloc *found,
+                   struct cf_witness *out, struct cf_err *err);
 
 /* How malloc was located, for meta: "dwarf" where symbols and layout are confirmed, "symbols"
  * where places are, else "pattern"; "pattern" too where anything is contradicted. */

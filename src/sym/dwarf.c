@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/err.h"
 
 enum { UNITS_MAX = 8, IMPORTS_MAX = 256, DIES_MAX = 1 << 16, ALL_UNITS_MAX = 1 << 20 };
 
@@ -44,18 +45,26 @@ static void find_units(struct cf_dwarf *dwarf, const char *source) {
     }
 }
 
-struct cf_dwarf *cf_dwarf_open(const struct cf_elf_file *file, const char *source) {
-    CF_CLEANUP(freep) struct cf_dwarf *dwarf = calloc(1, sizeof *dwarf);
-    if (dwarf == NULL || !cf_elf_file_is_sound(file) || elf_version(EV_CURRENT) == EV_NONE)
-        return NULL;
+static bool read_units(struct cf_dwarf *dwarf, const struct cf_elf_file *file, const char *source) {
+    if (!cf_elf_file_is_sound(file) || elf_version(EV_CURRENT) == EV_NONE)
+        return false;
     dwarf->elf = elf_begin(cf_elf_file_fd(file), ELF_C_READ_MMAP, NULL);
     if (dwarf->elf == NULL)
-        return NULL;
+        return false;
     dwarf->dwarf = dwarf_begin_elf(dwarf->elf, DWARF_C_READ, NULL);
     if (dwarf->dwarf == NULL)
-        return NULL;
+        return false;
     find_units(dwarf, source);
-    return dwarf->nr_units > 0 ? cf_take(&dwarf) : NULL;
+    return dwarf->nr_units > 0;
+}
+
+int cf_dwarf_open(const struct cf_elf_file *file, const char *source, struct cf_dwarf **out,
+                  struct cf_err *err) {
+    CF_CLEANUP(freep) struct cf_dwarf *dwarf = calloc(1, sizeof *dwarf);
+    if (dwarf == NULL)
+        return cf_err_nomem(err, sizeof *dwarf, "DWARF");
+    *out = read_units(dwarf, file, source) ? cf_take(&dwarf) : NULL;
+    return CF_OK;
 }
 
 void cf_dwarf_free(struct cf_dwarf *dwarf) {

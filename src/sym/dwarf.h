@@ -15,9 +15,10 @@
 
 struct cf_dwarf;
 
-/* The DWARF of `source` ("malloc.c") in `file` (borrowed until the free); NULL: there is none, or
- * memory is out. */
-struct cf_dwarf *cf_dwarf_open(const struct cf_elf_file *file, const char *source);
+/* The DWARF of `source` ("malloc.c") in `file` (borrowed until the free); NULL: there is none.
+ * Fails only for lack of memory. */
+int cf_dwarf_open(const struct cf_elf_file *file, const char *source, struct cf_dwarf **out,
+                  struct cf_err *err);
 void cf_dwarf_free(struct cf_dwarf *dwarf);
 
 /* The size of `struct NAME`. False: it is not described. */

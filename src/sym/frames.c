@@ -72,10 +72,12 @@ int cf_frames_find(const struct cf_context *ctx, const struct cf_mem *mem,
         return cf_err_nomem(err, sizeof *frames, "frames");
     frames->nr_threads = cf_core_nr_threads(core);
     frames->first = calloc(frames->nr_threads + 1, sizeof *frames->first);
-    struct cf_unwinder *unwinder = cf_unwinder_new(mem, symbols);
+    struct cf_unwinder *unwinder = NULL;
     int status = frames->first == NULL
                      ? cf_err_nomem(err, frames->nr_threads * sizeof *frames->first, "frames")
-                     : add_threads(ctx, frames, unwinder, core, err);
+                     : cf_unwinder_new(mem, symbols, &unwinder, err);
+    if (status == CF_OK)
+        status = add_threads(ctx, frames, unwinder, core, err);
     cf_unwinder_free(unwinder);
     if (status != CF_OK) {
         cf_frames_free(frames);

@@ -44,6 +44,8 @@ struct cf_symbols {
     struct place *places;          /* one for each module */
     CF_ARRAY(struct range) ranges; /* sorted by start */
     size_t nr_read;
+    int status; /* and error of the first question that memory was too short for */
+    struct cf_err err;
     struct range vdso; /* empty: none */
     struct place vdso_place;
 };
@@ -84,6 +86,13 @@ static int add_ranges(struct cf_symbols *symbols, struct cf_err *err) {
     return CF_OK;
 }
 
+static void note(struct cf_symbols *symbols, int status, const struct cf_err *err) {
+    if (status == CF_OK || symbols->status != CF_OK)
+        return;
+    symbols->status = status;
+    symbols->err = *err;
+}
+
 /* The vdso is in every kernel core, and in no list of files. */
 static void find_vdso(struct cf_symbols *symbols) {
     struct place *place = &symbols->vdso_place;
@@ -96,7 +105,7 @@ static void find_vdso(struct cf_symbols *symbols) {
         return;
     place->bias = image.bias;
     symbols->vdso = (struct range){.start = base, .end = cf_mem_find(symbols->mem, base)->end};
-    (void)cf_symtab_read(&place->symtab, &place->source, VDSO_SYMBOLS_MAX, &err);
+    note(symbols, cf_symtab_read(&place->symtab, &place->source, VDSO_SYMBOLS_MAX, &err), &err);
 }
 
 /* A name that was mistyped should not look like a file without symbols. */
@@ -231,7 +240,6 @@ static void say_refused(const struct cf_symbols *symbols, const struct cf_module
                                            : "it cannot be read, or is no ELF file");
 }
 
-/* Memory that is out makes a module one without files. */
 static struct place *locate(struct cf_symbols *symbols, const struct cf_module *module) {
     struct place *place = &symbols->places[index_of(symbols, module)];
     struct cf_err err;
@@ -239,10 +247,10 @@ static struct place *locate(struct cf_symbols *symbols, const struct cf_module *
         return place;
     place->is_located = true;
     if (module->kind != CF_MODULE_FILE) {
-        (void)cf_files_find(&symbols->files, module, &place->own, &err);
+        note(symbols, cf_files_find(&symbols->files, module, &place->own, &err), &err);
         struct cf_symbol_bytes table;
         if (!table_of(place->own.file, SHT_SYMTAB, &table) && module->build_id_bytes > 0)
-            (void)cf_files_find_debug(&symbols->files, module, &place->debug, &err);
+            note(symbols, cf_files_find_debug(&symbols->files, module, &place->debug, &err), &err);
         find_bias(symbols, module, place);
         say_refused(symbols, module, place);
     }
@@ -258,7 +266,8 @@ static struct place *read_place(struct cf_symbols *symbols, const struct cf_modu
     place->is_read = true;
     if (!cf_symbols_state_is_good(place->state))
         return place;
-    (void)cf_symtab_read(&place->symtab, &place->source, SYMBOLS_MAX - symbols->nr_read, &err);
+    size_t room = SYMBOLS_MAX - symbols->nr_read;
+    note(symbols, cf_symtab_read(&place->symtab, &place->source, room, &err), &err);
     symbols->nr_read += place->symtab.entries.len;
     return place;
 }
@@ -369,4 +378,10 @@ bool cf_symbols_bias(struct cf_symbols *symbols, const struct cf_module *module,
 
 const struct cf_modules *cf_symbols_modules(const struct cf_symbols *symbols) {
     return symbols->modules;
+}
+
+int cf_symbols_status(const struct cf_symbols *symbols, struct cf_err *err) {
+    if (symbols->status != CF_OK && err != NULL)
+        *err = symbols->err;
+    return symbols->status;
 }

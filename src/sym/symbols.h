@@ -56,7 +56,7 @@ int cf_symbols_open(const struct cf_context *ctx, const struct cf_mem *mem,
                     struct cf_symbols **out, struct cf_err *err);
 void cf_symbols_free(struct cf_symbols *symbols);
 
-/* The function or variable that `addr` lies in. False: none is known there, or memory is out. */
+/* The function or variable that `addr` lies in. False: none is known there. */
 bool cf_symbols_lookup(struct cf_symbols *symbols, uint64_t addr, struct cf_symbol *out);
 
 /* A function or variable of `module` by its name; one that other modules cannot see, too. */
@@ -82,6 +82,10 @@ const struct cf_elf_file *cf_symbols_debug_file(struct cf_symbols *symbols,
                                                 const struct cf_module *module);
 /* What to add to an address of the module's file to get one of the process; false: not known. */
 bool cf_symbols_bias(struct cf_symbols *symbols, const struct cf_module *module, uint64_t *out);
+
+/* A question that memory was too short for is answered as if there were no file. This says so, as
+ * CF_ENOMEM with the error of the first one: whoever asked checks it before the answers count. */
+int cf_symbols_status(const struct cf_symbols *symbols, struct cf_err *err);
 
 const struct cf_modules *cf_symbols_modules(const struct cf_symbols *symbols);
 

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/cursor.h"
+#include "base/err.h"
 
 enum { MODULES_MAX = 4096, REGISTERS_MAX = 32, I386_SYSCALL_WORDS = 4 };
 
@@ -203,7 +204,7 @@ static void freep(struct cf_unwinder **unwinder) {
     cf_unwinder_free(*unwinder);
 }
 
-struct cf_unwinder *cf_unwinder_new(const struct cf_mem *mem, struct cf_symbols *symbols) {
+static bool begin(struct cf_unwinder *unwinder) {
     static const Dwfl_Callbacks callbacks = {.find_elf = no_elf, .find_debuginfo = no_debuginfo};
     static const Dwfl_Thread_Callbacks threads = {
         .next_thread = next_thread,
@@ -211,16 +212,20 @@ struct cf_unwinder *cf_unwinder_new(const struct cf_mem *mem, struct cf_symbols 
         .memory_read = read_memory,
         .set_initial_registers = set_registers,
     };
+    unwinder->dwfl = dwfl_begin(&callbacks);
+    return unwinder->dwfl != NULL && report_modules(unwinder) &&
+           dwfl_attach_state(unwinder->dwfl, NULL, 1, &threads, unwinder);
+}
+
+int cf_unwinder_new(const struct cf_mem *mem, struct cf_symbols *symbols, struct cf_unwinder **out,
+                    struct cf_err *err) {
     CF_CLEANUP(freep) struct cf_unwinder *unwinder = calloc(1, sizeof *unwinder);
     if (unwinder == NULL)
-        return NULL;
+        return cf_err_nomem(err, sizeof *unwinder, "unwinding");
     unwinder->mem = mem;
     unwinder->symbols = symbols;
-    unwinder->dwfl = dwfl_begin(&callbacks);
-    if (unwinder->dwfl == NULL || !report_modules(unwinder) ||
-        !dwfl_attach_state(unwinder->dwfl, NULL, 1, &threads, unwinder))
-        return NULL;
-    return cf_take(&unwinder);
+    *out = begin(unwinder) ? cf_take(&unwinder) : NULL;
+    return CF_OK;
 }
 
 void cf_unwinder_free(struct cf_unwinder *unwinder) {

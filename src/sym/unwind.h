@@ -24,8 +24,10 @@ struct cf_unwound {
     bool is_return; /* pc is a return address: the call stands before it */
 };
 
-/* Tells libdwfl of the modules. NULL: none has a file, or memory is out. Borrows both. */
-struct cf_unwinder *cf_unwinder_new(const struct cf_mem *mem, struct cf_symbols *symbols);
+/* Tells libdwfl of the modules; `*out` is NULL where none has a file that it can use. Borrows both.
+ * Fails only for lack of memory. */
+int cf_unwinder_new(const struct cf_mem *mem, struct cf_symbols *symbols, struct cf_unwinder **out,
+                    struct cf_err *err);
 void cf_unwinder_free(struct cf_unwinder *unwinder);
 
 /* The frames of thread `index` from the innermost on, at most `max`; returns their number. */

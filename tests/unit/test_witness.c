@@ -59,7 +59,7 @@ static void scene_ask(struct scene *scene) {
     assert_int_equal(cf_symbols_open(NULL, scene->fake.mem, scene->modules, &scene->options,
                                      &scene->symbols, &err),
                      0);
-    cf_witness_ask(scene->symbols, scene->fake.m, &scene->witness);
+    assert_int_equal(cf_witness_ask(scene->symbols, scene->fake.m, &scene->witness, &err), 0);
 }
 
 static void scene_end(struct scene *scene) {
