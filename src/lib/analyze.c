@@ -43,7 +43,6 @@ static void run_fini(struct run *run) {
     cf_holding_fini(&run->holding);
     cf_leaks_fini(&run->leaks);
     cf_types_free(run->types);
-    cf_naming_fini(&run->naming);
     cf_reach_free(run->reach);
     cf_process_fini(&run->process);
     cf_holes_free(run->holes);
@@ -60,9 +59,7 @@ static int examine(struct run *run, struct cf_err *err) {
     int status = cf_reach_run(run->ctx, pt, &run->reach, err);
     if (status != CF_OK)
         return status;
-    status = cf_naming_init(&run->naming, run->ctx, &run->reading, run->options, err);
-    if (status != CF_OK)
-        return status;
+    cf_naming_init(&run->naming, &run->reading, run->frames);
     const struct cf_types_input input = {
         .mem = run->reading.mem, .pt = pt, .resolver = cf_mark_resolver(run->reach->mark),
         .mark = run->reach->mark, .namer = &run->naming.namer,

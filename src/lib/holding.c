@@ -159,6 +159,17 @@ static void label_chunk(const struct cf_holding *holding, const struct cf_hop *h
     (void)snprintf(out, bytes, "%s%s%s", type != NULL ? type : "", type != NULL ? ", " : "", size);
 }
 
+/* "thread 4711, frame handle_request": what the root is called, and whose part of a stack it is. */
+static void label_other(const struct cf_holding *holding, const struct cf_hop *hop, char *out,
+                        size_t bytes) {
+    char function[LABEL_BYTES / 2];
+    cf_root_label(&holding->reach->roots, hop->root, out, bytes);
+    size_t used = strlen(out);
+    if (hop->root->kind == CF_ROOT_STACK && used < bytes &&
+        cf_naming_frame(holding->naming, hop->root->thread, hop->addr, function, sizeof function))
+        (void)snprintf(out + used, bytes - used, ", frame %s", function);
+}
+
 /* "g_sessions (libfoo.so)", "libfoo.so+0x4010", or what the root itself is called. */
 static void label_root(const struct cf_holding *holding, const struct cf_hop *hop, char *out,
                        size_t bytes) {
@@ -181,7 +192,7 @@ static void label_root(const struct cf_holding *holding, const struct cf_hop *ho
     else if (is_global)
         (void)snprintf(out, bytes, "%s .bss 0x%" PRIx64, module, hop->addr);
     else
-        cf_root_label(&holding->reach->roots, hop->root, out, bytes);
+        label_other(holding, hop, out, bytes);
 }
 
 static void label_hop(const struct cf_holding *holding, const struct cf_way *way, size_t index,

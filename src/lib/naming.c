@@ -19,24 +19,29 @@ static bool name_module(void *source, uint64_t addr, char *out, size_t bytes, ui
 static bool name_symbol(void *source, uint64_t addr, char *out, size_t bytes, uint64_t *offset) {
     const struct cf_naming *naming = source;
     struct cf_symbol symbol;
-    if (!cf_symbols_lookup(naming->symbols, addr, &symbol))
+    if (!cf_symbols_lookup(naming->reading->symbols, addr, &symbol))
         return false;
     (void)cf_demangle(symbol.name, out, bytes);
     *offset = addr - symbol.addr;
     return true;
 }
 
-int cf_naming_init(struct cf_naming *naming, const struct cf_context *ctx,
-                   const struct cf_reading *reading, const struct cf_options *options,
-                   struct cf_err *err) {
+void cf_naming_init(struct cf_naming *naming, const struct cf_reading *reading,
+                    const struct cf_frames *frames) {
     naming->reading = reading;
+    naming->frames = frames;
     naming->namer = (struct cf_namer){
         .source = naming, .symbol = name_symbol, .module = name_module,
     };
-    return cf_symbols_open(ctx, reading->mem, reading->modules, options, &naming->symbols, err);
 }
 
-void cf_naming_fini(struct cf_naming *naming) {
-    cf_symbols_free(naming->symbols);
-    naming->symbols = NULL;
+bool cf_naming_frame(const struct cf_naming *naming, int32_t thread, uint64_t addr, char *out,
+                     size_t bytes) {
+    const struct cf_frame *frame =
+        thread >= 0 ? cf_frames_at(naming->frames, (size_t)thread, addr) : NULL;
+    struct cf_symbol symbol;
+    if (frame == NULL || !cf_frame_symbol(naming->reading->symbols, frame, &symbol))
+        return false;
+    (void)cf_demangle(symbol.name, out, bytes);
+    return true;
 }

@@ -1,25 +1,29 @@
 /*
  * Names for addresses in modules, for the passes that name types and holders: what symbols say,
- * else the module's name and the offset in it. Borrows the reading.
+ * else the module's name and the offset in it; for words of a stack the function that was there.
+ * Borrows the reading and the frames.
  */
 #ifndef CF_LIB_NAMING_H
 #define CF_LIB_NAMING_H
 
 #include "analysis/types.h"
 #include "lib/reading.h"
+#include "sym/frames.h"
 #include "sym/symbols.h"
 
 /* All zero is empty. Must not move once initialised: the namer points into it. */
 struct cf_naming {
     const struct cf_reading *reading;
-    struct cf_symbols *symbols;
+    const struct cf_frames *frames;
     struct cf_namer namer;
 };
 
-/* Reads no file yet; `options` is borrowed. CF_ENOMEM only. */
-int cf_naming_init(struct cf_naming *naming, const struct cf_context *ctx,
-                   const struct cf_reading *reading, const struct cf_options *options,
-                   struct cf_err *err);
-void cf_naming_fini(struct cf_naming *naming);
+/* Reads no file yet. */
+void cf_naming_init(struct cf_naming *naming, const struct cf_reading *reading,
+                    const struct cf_frames *frames);
+
+/* The function whose frame on the stack of `thread` has the word at `addr`. False: not known. */
+bool cf_naming_frame(const struct cf_naming *naming, int32_t thread, uint64_t addr, char *out,
+                     size_t bytes);
 
 #endif
