@@ -49,7 +49,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('meta key', 'residency_source', 'text', 'What says which pages were in memory: holes, gaps, zero-pages, none.'),
 ('meta key', 'residency_exact', '0/1', '1: resident figures are exact. 0: they are "at least", and NULL where nothing is known.'),
 ('meta key', 'safe_linking', '0/1', 'The links of tcache and fastbins are mangled (glibc 2.32 and later).'),
-('meta key', 'chunks', 'text', 'What v_chunk holds: all, free (chunks that the program does not hold), none.'),
+('meta key', 'chunks', 'text', 'What v_chunk holds: all, free (chunks that the program does not hold), none, compact (all, a page a row).'),
 ('meta key', 'reachability', '0/1', '1: live chunks were examined for reachability.'),
 ('meta key', 'threads', 'count', 'Threads in the core.'),
 ('meta key', 'threads_unwound', 'count', 'Threads whose stack was unwound; of the others v_frame has one frame.'),

@@ -20,11 +20,12 @@ enum {
 
 static enum cf_chunks parse_chunks(struct argp_state *state, const char *arg) {
     static const char *const names[] = {
-        [CF_CHUNKS_ALL] = "all", [CF_CHUNKS_FREE] = "free", [CF_CHUNKS_NONE] = "none"};
+        [CF_CHUNKS_ALL] = "all", [CF_CHUNKS_FREE] = "free", [CF_CHUNKS_NONE] = "none",
+        [CF_CHUNKS_COMPACT] = "compact"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(arg, names[i]) == 0)
             return (enum cf_chunks)i;
-    argp_error(state, "--chunks is all, free or none, not '%s'", arg);
+    argp_error(state, "--chunks is all, free, none or compact, not '%s'", arg);
     return CF_CHUNKS_ALL;
 }
 
@@ -77,7 +78,9 @@ static const struct argp_option analysis_options[] = {
      "current folder)",
      0},
     {"force", KEY_FORCE, NULL, 0, "Overwrite an existing database", 0},
-    {"chunks", KEY_CHUNKS, "WHICH", 0, "Which chunks to list in v_chunk: all (default), free, none",
+    {"chunks", KEY_CHUNKS, "WHICH", 0,
+     "Which chunks to list in v_chunk: all (default), free, none, compact (all, in a third of the "
+     "space; slower to query)",
      0},
     {"no-reach", KEY_NO_REACH, NULL, 0, "Leave out reachability: no leaks, types or holders", 0},
     {"safe", KEY_SAFE, NULL, 0, "Load the chunks by plain INSERT: slower, the same rows", 0},

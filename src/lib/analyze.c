@@ -181,10 +181,6 @@ int cf_analyze(const struct cf_context *ctx, const char *core_path, const char *
     static const struct cf_options defaults;
     if (core_path == NULL || db_path == NULL)
         return cf_err_set(err, CF_EUSAGE, "a core and a database have to be named");
-    if (options != NULL && options->chunks == CF_CHUNKS_COMPACT)
-        return cf_err_set(err, CF_EUSAGE,
-                          "--chunks compact: not in this version; use all, free"
-                          " or none");
     CF_CLEANUP(run_fini)
     struct run run = {
         .ctx = ctx,

@@ -11,6 +11,7 @@
 #include "base/context.h"
 #include "base/err.h"
 #include "store/chunk_vtab.h"
+#include "store/compact.h"
 #include "store/pages.h"
 #include "store/schema.h"
 
@@ -159,6 +160,8 @@ static int load_pages(struct cf_store *store, struct cf_chunk_source *source, ui
 
 int cf_store_chunks(struct cf_store *store, struct cf_chunk_source *source, uint64_t total,
                     bool safe, struct cf_err *err) {
+    if (source->kept == CF_CHUNKS_COMPACT)
+        return cf_compact_load(store->ctx, store->db, source, total, err);
     if (safe)
         return cf_chunk_vtab_load(store->ctx, store->db, source, total, err);
     return load_pages(store, source, total, err);

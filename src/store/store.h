@@ -33,7 +33,8 @@ struct cf_db *cf_store_db(struct cf_store *store);
  * Fills the table `chunk` from `source`, after everything that needs no chunks: by SQLite's own
  * INSERT ... SELECT when `safe` (the oracle), else by writing the table's pages (pages.h), for
  * which the database is closed and opened again: statements and a borrowed cf_store_db() end
- * with this call. `total` rows are expected, for the progress only.
+ * with this call. A compact source gets pages of chunks instead (compact.h). `total` rows are
+ * expected, for the progress only.
  */
 int cf_store_chunks(struct cf_store *store, struct cf_chunk_source *source, uint64_t total,
                     bool safe, struct cf_err *err);

@@ -239,6 +239,23 @@ static void plain_inserts_make_the_same_database(void **state) {
     compare_with_done("--safe");
 }
 
+/* Another table behind the same view. */
+static void compact_chunks_are_the_same_rows(void **state) {
+    (void)state;
+    tidy();
+    assert_int_equal(run_shell("$C analyze core -o x.db --chunks compact"), 0);
+    char path[PATH_ROOM + 16];
+    snprintf(path, sizeof path, "%s/done.db", folder);
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    char *attach = sqlite3_mprintf("ATTACH '%q/x.db' AS other", folder);
+    assert_int_equal(sqlite3_exec(db, attach, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_free(attach);
+    compare_table(db, "v_chunk");
+    assert_true(e2e_number(db, "SELECT count(*) FROM other.v_chunk", 0) > 10);
+    sqlite3_close(db);
+}
+
 static void one_thread_makes_the_same_database(void **state) {
     (void)state;
     compare_with_done("--threads 1");
@@ -287,6 +304,7 @@ int main(void) {
     struct CMUnitTest tests[NR_FIRST + NR] = {
         cmocka_unit_test(two_runs_make_the_same_database),
         cmocka_unit_test(plain_inserts_make_the_same_database),
+        cmocka_unit_test(compact_chunks_are_the_same_rows),
         cmocka_unit_test(one_thread_makes_the_same_database),
         cmocka_unit_test(the_sample_is_analyzed_as_it_is_packed)};
     for (size_t i = 0; i < NR; i++) {
