@@ -97,6 +97,12 @@ $(B)/schema_sql.h: $(SCHEMA_SQL) $(B)/flags
 	   cat $(SCHEMA_SQL) /dev/null | sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/'; \
 	   echo ';'; } > $@
 
+# What a page of the report needs, as strings, with the hashes that its policy allows.
+HTML_ASSETS := $(wildcard src/report/html/*)
+$(B)/src/report/emit_html.o: $(B)/html_assets.h
+$(B)/html_assets.h: $(HTML_ASSETS)
+	@sh src/report/html/embed.sh > $@
+
 # ---- what it stands on ----
 
 deps: ## installs what is missing (Debian, Ubuntu)
@@ -175,7 +181,7 @@ build/seeds/%: tests/fuzz/seeds/%.zst
 	@mkdir -p $(@D)
 	@zstd -dqf -o $@ $<
 
-build/fuzz/%: tests/fuzz/%.c $(LIB_SRC) $(B)/schema_sql.h
+build/fuzz/%: tests/fuzz/%.c $(LIB_SRC) $(B)/schema_sql.h $(B)/html_assets.h
 	@command -v $(CLANG) > /dev/null || { echo "make fuzz needs clang with libFuzzer"; exit 1; }
 	@mkdir -p $(@D)
 	$(call say,CC) $(CLANG) $(CPPFLAGS_ALL) $(FUZZ_FLAGS) -o $@ $< $(LIB_SRC) $(LDLIBS)

@@ -14,7 +14,10 @@ static void parse_format(struct argp_state *state, const char *arg, enum cf_form
         const char *name;
         enum cf_format format;
     } formats[] = {
-        {"text", CF_FORMAT_TEXT}, {"markdown", CF_FORMAT_MARKDOWN}, {"json", CF_FORMAT_JSON},
+        {"text", CF_FORMAT_TEXT},
+        {"markdown", CF_FORMAT_MARKDOWN},
+        {"html", CF_FORMAT_HTML},
+        {"json", CF_FORMAT_JSON},
     };
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
         if (strcmp(arg, formats[i].name) == 0) {
@@ -22,7 +25,7 @@ static void parse_format(struct argp_state *state, const char *arg, enum cf_form
             return;
         }
     }
-    argp_error(state, "--format is text, markdown or json, not '%s'", arg);
+    argp_error(state, "--format is text, markdown, html or json, not '%s'", arg);
 }
 
 static void parse_gate(struct argp_state *state, const char *arg, struct cli_report *report) {
@@ -67,7 +70,7 @@ static error_t parse_report(int key, char *arg, struct argp_state *state) {
 }
 
 static const struct argp_option shape_options[] = {
-    {"format", KEY_FORMAT, "FORMAT", 0, "text (default), markdown or json", 0},
+    {"format", KEY_FORMAT, "FORMAT", 0, "text (default), markdown, html or json", 0},
     {"top", KEY_TOP, "N", 0, "Show N rows of each table", 0},
     {"full", KEY_FULL, NULL, 0, "Show all rows, and bytes unrounded", 0},
     {0},

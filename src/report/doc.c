@@ -43,6 +43,7 @@ static void section_free(struct cf_section *section) {
     for (size_t i = 0; i < section->blocks.len; i++) {
         free(section->blocks.items[i].text);
         table_free(section->blocks.items[i].table);
+        cf_map_free(section->blocks.items[i].map);
     }
     cf_array_free(&section->blocks);
     free(section->title);
@@ -177,6 +178,18 @@ struct cf_table *cf_section_chart(struct cf_section *section, enum cf_chart char
     if (table != NULL)
         table->chart = chart;
     return table;
+}
+
+struct cf_map *cf_section_map(struct cf_section *section, const char *sql, uint64_t page_bytes,
+                              size_t max_cells) {
+    struct cf_block *block = push_block(section, CF_BLOCK_MAP);
+    if (block == NULL)
+        return NULL;
+    block->text = copy_text(section->doc, sql);
+    block->map = cf_map_new(page_bytes, max_cells);
+    if (block->map == NULL)
+        section->doc->failed = true;
+    return block->map;
 }
 
 struct cf_table *cf_section_facts(struct cf_section *section) {

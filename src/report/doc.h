@@ -19,6 +19,7 @@
 
 #include "base/array.h"
 #include "corefrag.h"
+#include "report/map.h"
 
 enum cf_unit {
     CF_UNIT_TEXT,
@@ -43,6 +44,7 @@ enum {
     CF_IS_RESIDENCY = 1, /* "at least" where the core's residency is not exact */
     CF_IS_DETAIL = 2,    /* for machines and wide pages: a page of text leaves it out */
     CF_IS_OPTIONAL = 4,  /* a NULL does not apply here; elsewhere it is a thing not known */
+    CF_IS_PART = 8,      /* bytes of a class that its key begins with: the parts of a row, drawn */
 };
 
 struct cf_column {
@@ -70,7 +72,8 @@ struct cf_cell {
 
 /*
  * A table whose rows are the segments of a drawing. Its columns are cf_segment_columns: whoever
- * cannot draw prints it like any other table. The last row, whose class is empty, is their sum.
+ * cannot draw prints it like any other table. The last row, whose class is empty, is their sum; bars
+ * have none.
  */
 enum cf_chart {
     CF_CHART_NONE,
@@ -105,13 +108,15 @@ struct cf_table {
 
 enum cf_tone { CF_TONE_PLAIN, CF_TONE_LEAD, CF_TONE_WARNING, CF_TONE_FAINT };
 
-enum cf_block_kind { CF_BLOCK_TEXT, CF_BLOCK_CODE, CF_BLOCK_TABLE };
+/* A map is a drawing that has no words: emitters that cannot draw leave it out. */
+enum cf_block_kind { CF_BLOCK_TEXT, CF_BLOCK_CODE, CF_BLOCK_TABLE, CF_BLOCK_MAP };
 
 struct cf_block {
     enum cf_block_kind kind;
     enum cf_tone tone;
-    char *text;             /* of a paragraph or a line of code */
+    char *text;             /* of a paragraph or a line of code; of a map, its query */
     struct cf_table *table; /* of a table */
+    struct cf_map *map;     /* of a map */
 };
 
 struct cf_section {
@@ -158,6 +163,10 @@ struct cf_table *cf_section_chart(struct cf_section *section, enum cf_chart char
                                   const char *title, const char *sql);
 /* A table of names and texts without a header. */
 struct cf_table *cf_section_facts(struct cf_section *section);
+
+/* A map of heaps, empty; borrowed until the document ends. */
+struct cf_map *cf_section_map(struct cf_section *section, const char *sql, uint64_t page_bytes,
+                              size_t max_cells);
 
 /* Cells are added row by row, from the left. */
 void cf_table_empty(struct cf_table *table);

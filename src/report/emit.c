@@ -12,7 +12,7 @@ int cf_emit(const struct cf_doc *doc, const struct cf_report_options *options, F
     case CF_FORMAT_JSON:
         return cf_emit_json(doc, options, sink, err);
     case CF_FORMAT_HTML:
-        break;
+        return cf_emit_html(doc, options, sink, err);
     }
     return cf_err_set(err, CF_EUSAGE, "this version of corefrag does not write that format");
 }

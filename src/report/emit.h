@@ -28,4 +28,8 @@ int cf_emit_markdown(const struct cf_doc *doc, const struct cf_report_options *o
 int cf_emit_json(const struct cf_doc *doc, const struct cf_report_options *options, FILE *sink,
                  struct cf_err *err);
 
+/* One HTML file that asks for nothing else, below 2 MB. */
+int cf_emit_html(const struct cf_doc *doc, const struct cf_report_options *options, FILE *sink,
+                 struct cf_err *err);
+
 #endif

@@ -210,6 +210,8 @@ static int write_block(const struct page *page, const struct cf_block *block, st
         status = write_code(page, block->text, err);
         (void)fputs("\n\n", page->sink);
         return status;
+    case CF_BLOCK_MAP:
+        return CF_OK;
     case CF_BLOCK_TABLE:
         break;
     }

@@ -327,6 +327,8 @@ static int print_block(const struct printer *printer, const struct cf_block *blo
     case CF_BLOCK_CODE:
         return print_wrapped(printer, CF_TONE_PLAIN, cf_escape_code(block->text), "  ", "    ",
                              err);
+    case CF_BLOCK_MAP:
+        return CF_OK;
     case CF_BLOCK_TABLE:
         break;
     }

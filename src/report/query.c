@@ -7,6 +7,9 @@
 #include "base/err.h"
 #include "report/section.h"
 
+/* Rows of a table where the report is a page: it stays small however large the heap is. */
+enum { PAGE_ROWS = 200, PAGE_ROWS_FULL = 2000 };
+
 static void add_cell(struct cf_table *table, const struct cf_stmt *stmt, int column,
                      enum cf_mark residency_mark) {
     unsigned flags = table->columns[column].flags;
@@ -98,7 +101,9 @@ static int count_rows(struct cf_report *report, const struct cf_query *query, ui
 static unsigned row_limit(const struct cf_report *report, const struct cf_query *query) {
     if (report->options->top > 0)
         return report->options->top;
-    return report->options->full ? 0 : query->rows;
+    if (report->options->full)
+        return report->is_page ? PAGE_ROWS_FULL : 0;
+    return report->is_page && query->rows < PAGE_ROWS ? PAGE_ROWS : query->rows;
 }
 
 int cf_report_table(struct cf_report *report, struct cf_section *section,

@@ -120,15 +120,25 @@ static void report_fini(struct cf_report *report) {
     cf_doc_free(report->doc);
 }
 
+/* A part that only a page can show is left out where there is no page. */
+struct part {
+    int (*add)(struct cf_report *, struct cf_err *);
+    bool needs_page;
+};
+
 static int add_sections(struct cf_report *report, struct cf_err *err) {
-    static int (*const sections[])(struct cf_report *, struct cf_err *) = {
-        cf_report_verdict, cf_report_waste,    cf_report_evidence, cf_report_budget,
-        cf_report_mappings, cf_report_arenas,  cf_report_pins,     cf_report_holes,
-        cf_report_leaks,   cf_report_tunables, cf_report_advice,   cf_report_limits,
-        cf_report_anomalies, cf_report_sizes,  cf_report_footer,
+    static const struct part parts[] = {
+        {cf_report_verdict, false},  {cf_report_waste, false},     {cf_report_evidence, false},
+        {cf_report_budget, false},   {cf_report_mappings, false},  {cf_report_arenas, false},
+        {cf_report_map, true},       {cf_report_pins, false},      {cf_report_holes, false},
+        {cf_report_leaks, false},    {cf_report_tunables, false},  {cf_report_threads, true},
+        {cf_report_whatif, true},    {cf_report_advice, false},    {cf_report_limits, false},
+        {cf_report_anomalies, false}, {cf_report_sizes, false},    {cf_report_footer, false},
     };
-    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
-        int status = sections[i](report, err);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (parts[i].needs_page && !report->is_page)
+            continue;
+        int status = parts[i].add(report, err);
         if (status != CF_OK)
             return status;
     }
@@ -139,7 +149,10 @@ static int add_sections(struct cf_report *report, struct cf_err *err) {
 int cf_report_build(struct cf_db *db, const char *db_path, const struct cf_report_options *options,
                     struct cf_doc **out, struct cf_err *err) {
     CF_CLEANUP(report_fini)
-    struct cf_report report = {.db = db, .db_path = db_path, .options = options};
+    struct cf_report report = {.db = db,
+                               .db_path = db_path,
+                               .options = options,
+                               .is_page = options->format == CF_FORMAT_HTML};
     report.doc = cf_doc_new();
     if (report.doc == NULL)
         return cf_err_nomem(err, sizeof *report.doc, "the report");

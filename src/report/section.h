@@ -33,6 +33,7 @@ struct cf_report {
     const char *db_path;
     const struct cf_report_options *options;
     struct cf_doc *doc;
+    bool is_page; /* it will be a page that scrolls and draws: there is room for more rows */
     CF_ARRAY(struct cf_meta_row) meta;
     CF_ARRAY(struct cf_fact) facts;
 };
@@ -93,6 +94,9 @@ int cf_report_advice(struct cf_report *report, struct cf_err *err);
 int cf_report_limits(struct cf_report *report, struct cf_err *err);
 int cf_report_anomalies(struct cf_report *report, struct cf_err *err);
 int cf_report_sizes(struct cf_report *report, struct cf_err *err);
+int cf_report_map(struct cf_report *report, struct cf_err *err);
+int cf_report_threads(struct cf_report *report, struct cf_err *err);
+int cf_report_whatif(struct cf_report *report, struct cf_err *err);
 int cf_report_footer(struct cf_report *report, struct cf_err *err);
 
 #endif

@@ -5,6 +5,9 @@
 
 #include "report/section.h"
 
+/* Drawn on a page, and for machines. */
+enum { DRAWN = CF_IS_RESIDENCY | CF_IS_DETAIL | CF_IS_PART };
+
 static const struct cf_column arena_columns[] = {
     {"arena", "arena_id", CF_UNIT_COUNT, 0},
     {"main", "is_main", CF_UNIT_COUNT, CF_IS_DETAIL},
@@ -12,15 +15,15 @@ static const struct cf_column arena_columns[] = {
     {"threads", "threads", CF_UNIT_COUNT, 0},
     {"resident", "resident_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY},
     {"live", "live_percent", CF_UNIT_PERCENT, 0},
-    {"releasable", "releasable_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY},
-    {"pinned", "pinned_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY},
+    {"releasable", "releasable_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY | CF_IS_PART},
+    {"pinned", "pinned_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY | CF_IS_PART},
     {"max hole", "largest_hole_bytes", CF_UNIT_BYTES, 0},
     {"top pin", "top_pin", CF_UNIT_TEXT, CF_IS_OPTIONAL},
-    {"live, resident", "live_resident_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY | CF_IS_DETAIL},
-    {"top, resident", "top_resident_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY | CF_IS_DETAIL},
-    {"cached, resident", "cached_resident_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY | CF_IS_DETAIL},
-    {"edge, resident", "edge_resident_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY | CF_IS_DETAIL},
-    {"overhead", "overhead_resident_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY | CF_IS_DETAIL},
+    {"live, resident", "live_resident_bytes", CF_UNIT_BYTES, DRAWN},
+    {"top, resident", "top_resident_bytes", CF_UNIT_BYTES, DRAWN},
+    {"cached, resident", "cached_resident_bytes", CF_UNIT_BYTES, DRAWN},
+    {"edge, resident", "edge_resident_bytes", CF_UNIT_BYTES, DRAWN},
+    {"overhead", "overhead_resident_bytes", CF_UNIT_BYTES, DRAWN},
     {"mapped", "mapped_bytes", CF_UNIT_BYTES, CF_IS_DETAIL},
     {"holes", "holes", CF_UNIT_COUNT, CF_IS_DETAIL},
     {"in holes", "hole_bytes", CF_UNIT_BYTES, CF_IS_DETAIL},

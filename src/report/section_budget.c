@@ -66,10 +66,38 @@ static void add_sum(struct cf_report *report, struct cf_table *table) {
     cf_table_text(table, "the kernel's Anonymous, less module data");
 }
 
+/* The same, drawn: what is resident and anonymous, whose it is. */
+static const char stack_sql[] =
+    "SELECT iif(kind IN ('managed heap', 'other allocator'), label, kind) AS part, "
+    "sum(resident_bytes) AS resident_bytes FROM v_budget "
+    "WHERE is_anonymous AND resident_bytes > 0 GROUP BY part ORDER BY resident_bytes DESC, part";
+
+static void add_segment(struct cf_report *report, void *target, const struct cf_stmt *row) {
+    int64_t bytes = cf_stmt_i64(row, 1);
+    int64_t whole = cf_report_fact_i64(report, "resident_bytes");
+    cf_table_segment(target, cf_stmt_text(row, 0), cf_stmt_text(row, 0), &bytes,
+                     whole > 0 ? (double)bytes / (double)whole : 0,
+                     cf_report_residency_mark(report), "");
+}
+
+static int add_stack(struct cf_report *report, struct cf_section *section, struct cf_err *err) {
+    const struct cf_fact *sum = cf_report_fact(report, "resident_bytes");
+    if (!sum->is_known || sum->integer <= 0)
+        return CF_OK;
+    struct cf_table *table =
+        cf_section_chart(section, CF_CHART_STACK, "Anonymous memory of the process:", stack_sql);
+    int status = cf_report_each(report, stack_sql, add_segment, table, err);
+    cf_table_segment(table, "", "sum", &sum->integer, 1, cf_report_residency_mark(report),
+                     "the kernel's Anonymous, less module data");
+    return status;
+}
+
 int cf_report_budget(struct cf_report *report, struct cf_err *err) {
     struct cf_section *section = cf_doc_section(report->doc, "budget", "The whole process");
     struct cf_table *table;
-    int status = cf_report_table(report, section, &memory_query, &table, NULL, err);
+    int status = report->is_page ? add_stack(report, section, err) : CF_OK;
+    if (status == CF_OK)
+        status = cf_report_table(report, section, &memory_query, &table, NULL, err);
     if (status != CF_OK)
         return status;
     add_sum(report, table);
