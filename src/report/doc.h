@@ -72,8 +72,8 @@ struct cf_cell {
 
 /*
  * A table whose rows are the segments of a drawing. Its columns are cf_segment_columns: whoever
- * cannot draw prints it like any other table. The last row, whose class is empty, is their sum; bars
- * have none.
+ * cannot draw prints it like any other table. The last row, whose class is empty, is their sum;
+ * bars have none.
  */
 enum cf_chart {
     CF_CHART_NONE,
