@@ -54,8 +54,16 @@ static void put_escaped(struct cf_html *html, char *escaped, size_t max_bytes) {
         (void)fputs("…", html->sink);
 }
 
+/* Escaped as far as `max_bytes` of it can reach: escaping never shortens, and a character that is
+ * cut here stands beyond them. The caller frees; NULL when memory is out. */
+static char *escape_head(const char *raw, size_t max_bytes) {
+    enum { CHARACTER_BYTES = 4 };
+    CF_CLEANUP_FREE char *head = strndup(raw, max_bytes + 2 * CHARACTER_BYTES);
+    return head == NULL ? NULL : cf_escape_text(head);
+}
+
 void cf_html_text(struct cf_html *html, const char *raw, size_t max_bytes) {
-    put_escaped(html, cf_escape_text(raw), max_bytes);
+    put_escaped(html, escape_head(raw, max_bytes), max_bytes);
 }
 
 void cf_html_code(struct cf_html *html, const char *raw) {
@@ -63,13 +71,7 @@ void cf_html_code(struct cf_html *html, const char *raw) {
 }
 
 void cf_html_json(struct cf_html *html, const char *raw, size_t max_bytes) {
-    CF_CLEANUP_FREE char *text = cf_escape_text(raw);
-    if (text == NULL) {
-        html->failed = true;
-        return;
-    }
-    size_t len = fitting(text, max_bytes);
-    (void)fputc('"', html->sink);
+XX, html->sink);
     for (size_t i = 0; i < len; i++) {
         unsigned char byte = (unsigned char)text[i];
         if (byte == '"' || byte == '\\' || byte == '<' || byte == '>' || byte == '&' || byte < 0x20)
