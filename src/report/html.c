@@ -71,7 +71,13 @@ void cf_html_code(struct cf_html *html, const char *raw) {
 }
 
 void cf_html_json(struct cf_html *html, const char *raw, size_t max_bytes) {
-XX, html->sink);
+    CF_CLEANUP_FREE char *text = escape_head(raw, max_bytes);
+    if (text == NULL) {
+        html->failed = true;
+        return;
+    }
+    size_t len = fitting(text, max_bytes);
+    (void)fputc('"', html->sink);
     for (size_t i = 0; i < len; i++) {
         unsigned char byte = (unsigned char)text[i];
         if (byte == '"' || byte == '\\' || byte == '<' || byte == '>' || byte == '&' || byte < 0x20)
