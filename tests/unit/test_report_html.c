@@ -196,7 +196,8 @@ static const char large[] =
     "CASE n.i % 5 WHEN 0 THEN 'live' WHEN 1 THEN 'releasable' WHEN 2 THEN 'mixed' WHEN 3 "
     "THEN 'dead' ELSE 'top' END, n.i % 7 > 0, 1234567 + n.i FROM heap h, n WHERE n.i < 40;"
     "INSERT INTO top_pin (arena_id, rank, heap_id, address, size_bytes, hole_below_bytes, "
-    "unlocked_bytes, unlocked_resident_bytes, type, holder) SELECT i % 2000, 1 + i / 2000, i, 137438953472 + i * 67108864 + 40000, "
+    "unlocked_bytes, unlocked_resident_bytes, type, holder) SELECT i % 2000, 1 + i / 2000, i, "
+    "137438953472 + i * 67108864 + 40000, "
     "80, 4096, 1000000 + i, 1000000, text, text FROM n, name WHERE i > 2;"
     "INSERT INTO hole (arena_id, heap_id, address, size_bytes, chunks, resident_bytes, "
     "releasable_bytes) SELECT i % 2000, i, 137438953472 + i * 67108864 + 8192, 5000000 + i, 3, "
@@ -205,7 +206,8 @@ static const char large[] =
     "SELECT i % 2000, 16 * i + 32, text, 10, 26240, 40960 FROM n, name;"
     "INSERT INTO size_class SELECT i % 2000, 'live', 16 * i + 32, 100 FROM n;"
     "INSERT INTO thread (thread_id, tid, arena_id, stack_pointer, stack_start, stack_end, "
-    "stack_resident_bytes, is_crashing, top_frame) SELECT i, i, i % 2000, 0, 0, 8192, 4096, 0, text FROM n, name WHERE i > 1;"
+    "stack_resident_bytes, is_crashing, top_frame) SELECT i, i, i % 2000, 0, 0, 8192, 4096, 0, "
+    "text FROM n, name WHERE i > 1;"
     "INSERT INTO anomaly (source, code, is_corruption, detail) SELECT 'heap', 'kind-' || i, 0, "
     "text FROM n, name;";
 
