@@ -39,7 +39,9 @@ WITH malloc_kind (kind) AS (
     FROM v_size_class WHERE state IN ('live', 'mmapped')
     GROUP BY size_bytes ORDER BY bytes DESC, size_bytes LIMIT 1
 ), pinner AS (
-    SELECT size_bytes, type, chunks, pinned_bytes AS pinned FROM v_pinner LIMIT 1
+    SELECT size_bytes, iif(type LIKE '(%)', substr(type, 2, length(type) - 2), type) AS type,
+           chunks, pinned_bytes AS pinned, holder
+    FROM v_pinner LIMIT 1
 ), foreign_heap AS (
     SELECT kind, label, sum(resident_bytes) AS resident, sum(mapped_bytes) AS mapped
     FROM v_budget WHERE kind IN ('managed heap', 'other allocator')
@@ -105,6 +107,7 @@ WITH malloc_kind (kind) AS (
     (SELECT bytes FROM big) AS big_bytes,
     (SELECT size_bytes FROM pinner) AS pinner_size,
     (SELECT type FROM pinner) AS pinner_type,
+    (SELECT holder FROM pinner) AS pinner_holder,
     (SELECT chunks FROM pinner) AS pinner_chunks,
     (SELECT pinned FROM pinner) AS pinner_bytes,
     (SELECT sum(chunks) FROM v_page_pin) AS pinning_chunks,
@@ -141,6 +144,7 @@ SELECT *,
            leak_bytes, NULL) AS small_leak_bytes,
        iif(pinner_bytes * 2 >= pinned_bytes, pinner_size, NULL) AS main_pinner_size,
        iif(pinner_bytes * 2 >= pinned_bytes, pinner_type, NULL) AS main_pinner_type,
+       iif(pinner_bytes * 2 >= pinned_bytes, pinner_holder, NULL) AS main_pinner_holder,
        max(used_arenas - 2, 0) AS spare_arenas,
        max(coalesce(main_top_bytes, 0) - 131072, 0) +
            coalesce((SELECT sum(resident_bytes) FROM v_hole_histogram
@@ -196,6 +200,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'big_bytes', 'bytes', 'Their bytes.'),
 ('v_fact', 'pinner_size', 'bytes', 'Size of the live chunks that pin the most bytes, by size and type.'),
 ('v_fact', 'pinner_type', 'text', 'Their type; NULL: not known.'),
+('v_fact', 'pinner_holder', 'text', 'What holds one of them; NULL: not known.'),
 ('v_fact', 'pinner_chunks', 'chunks', 'How many of them pin something.'),
 ('v_fact', 'pinner_bytes', 'bytes', 'What they pin.'),
 ('v_fact', 'pinning_chunks', 'chunks', 'Live chunks of any size that pin something.'),
@@ -224,6 +229,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'small_leak_bytes', 'bytes', 'leak_bytes where they are less than a twentieth of the heap: too little to explain it.'),
 ('v_fact', 'main_pinner_size', 'bytes', 'pinner_size where that size pins at least half of pinned_bytes.'),
 ('v_fact', 'main_pinner_type', 'text', 'Its type; NULL: not known.'),
+('v_fact', 'main_pinner_holder', 'text', 'What holds one of those; NULL: not known.'),
 ('v_fact', 'spare_arenas', 'count', 'Arenas that MALLOC_ARENA_MAX=2 would do without.'),
 ('v_fact', 'kept_large_bytes', 'bytes', 'Main''s top beyond 128 KiB, and the resident bytes of holes of at least that: what fixed thresholds could save.'),
 ('v_fact', 'compact_bytes', 'bytes', 'Resident bytes that would not be needed if all live chunks stood side by side: no allocator saves more.');

@@ -126,11 +126,17 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_arena_waste', 'top_pin_holder', 'text', 'What holds that chunk; NULL until known.'),
 ('v_arena_waste', 'dead_resident_bytes', 'bytes', 'Resident bytes that are neither live nor overhead.');
 
+-- A bare column beside max() is that of the row with the maximum: the holder of the costliest.
 CREATE VIEW v_pinner AS
-SELECT size_bytes, type, count(DISTINCT arena_id) AS arenas, sum(chunks) AS chunks,
-       sum(live_bytes) AS live_bytes, sum(pinned_bytes) AS pinned_bytes,
-       1.0 * sum(pinned_bytes) / sum(live_bytes) AS bytes_per_live_byte
-FROM v_page_pin GROUP BY size_bytes, type ORDER BY pinned_bytes DESC, size_bytes, type;
+WITH summed AS (
+    SELECT size_bytes, type, count(DISTINCT arena_id) AS arenas, sum(chunks) AS chunks,
+           sum(live_bytes) AS live_bytes, sum(pinned_bytes) AS pinned_bytes,
+           max(iif(holder IS NULL, -1, pinned_bytes)), holder
+    FROM v_page_pin GROUP BY size_bytes, type
+)
+SELECT size_bytes, type, arenas, chunks, live_bytes, pinned_bytes,
+       1.0 * pinned_bytes / live_bytes AS bytes_per_live_byte, holder
+FROM summed ORDER BY pinned_bytes DESC, size_bytes, type;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_pinner', '', '', 'v_page_pin of all arenas together: which live chunks keep the most dead bytes of their pages.'),
@@ -140,7 +146,8 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_pinner', 'chunks', 'chunks', 'How many pin a byte at least.'),
 ('v_pinner', 'live_bytes', 'bytes', 'Their own bytes.'),
 ('v_pinner', 'pinned_bytes', 'bytes', 'Resident dead bytes that they keep.'),
-('v_pinner', 'bytes_per_live_byte', 'ratio', 'pinned_bytes / live_bytes.');
+('v_pinner', 'bytes_per_live_byte', 'ratio', 'pinned_bytes / live_bytes.'),
+('v_pinner', 'holder', 'text', 'What holds one of them, in the arena where they pin the most; NULL: not known.');
 
 CREATE VIEW v_hole_size AS
 SELECT from_bytes, sum(holes) AS holes, sum(bytes) AS bytes, sum(resident_bytes) AS resident_bytes,

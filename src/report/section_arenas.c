@@ -36,7 +36,7 @@ static const struct cf_query arena_query = {
     .sql = "SELECT * FROM v_arena_waste",
     .columns = arena_columns,
     .nr_columns = sizeof arena_columns / sizeof arena_columns[0],
-    .rows = 6,
+    .rows = 4,
 };
 
 /* "limit 64, set" or what is known of it. */

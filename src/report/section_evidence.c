@@ -30,22 +30,18 @@ static void add_process(struct cf_report *report, struct cf_table *table) {
 }
 
 static void add_core(struct cf_report *report, struct cf_table *table) {
-    char bytes[CF_FORMAT_MAX];
+    char bytes[CF_FORMAT_MAX], missing[CF_FORMAT_MAX], state[96] = "complete";
     const char *producer = cf_report_meta(report, "core_producer");
-    const char *article = strcmp(producer, "kernel") == 0 ? "the " : "";
-    int64_t missing = cf_report_meta_i64(report, "missing_bytes");
-    const char *path = cf_report_meta(report, "core_path");
-    if (cf_report_meta_i64(report, "core_complete") != 0)
-        cf_table_fact(table, "core",
-                      "%s, written by %s%s, complete", path,
-                      article, or_unknown(producer));
-    else if (missing > 0)
-        cf_table_fact(table, "core",
-                      "%s, written by %s%s; %s that its headers promise is NOT in the file", path,
-                      article, or_unknown(producer), cf_report_bytes(report, bytes, missing));
-    else
-        cf_table_fact(table, "core", "%s, written by %s%s; its headers or notes are DAMAGED", path,
-                      article, or_unknown(producer));
+    int64_t missing_bytes = cf_report_meta_i64(report, "missing_bytes");
+    if (cf_report_meta_i64(report, "core_complete") == 0 && missing_bytes > 0)
+        (void)snprintf(state, sizeof state, "%s that its headers promise is NOT in the file",
+                       cf_report_bytes(report, missing, missing_bytes));
+    else if (cf_report_meta_i64(report, "core_complete") == 0)
+        (void)snprintf(state, sizeof state, "its headers or notes are DAMAGED");
+    cf_table_fact(table, "core", "%s, %s, written by %s%s, %s",
+                  or_unknown(cf_report_meta(report, "core_path")),
+                  cf_report_bytes(report, bytes, cf_report_meta_i64(report, "core_bytes")),
+                  strcmp(producer, "kernel") == 0 ? "the " : "", or_unknown(producer), state);
 }
 
 static void add_malloc(struct cf_report *report, struct cf_table *table) {
@@ -100,6 +96,17 @@ static void add_reach(struct cf_report *report, struct cf_table *table) {
                       "missing");
 }
 
+static void add_checks(struct cf_report *report, struct cf_table *table) {
+    int64_t anomalies = cf_report_meta_i64(report, "anomalies");
+    char count[CF_FORMAT_MAX];
+    if (anomalies > 0)
+        cf_table_fact(table, "checks", "%s thing%s that do%s not add up, see Anomalies",
+                      cf_format_count(count, anomalies), cf_format_plural(anomalies),
+                      anomalies == 1 ? "es" : "");
+    else if (cf_report_has_heap(report))
+        cf_table_fact(table, "checks", "sizes, flags, bins and caches agree in every heap");
+}
+
 int cf_report_evidence(struct cf_report *report, struct cf_err *err) {
     (void)err;
     struct cf_section *section =
@@ -111,6 +118,7 @@ int cf_report_evidence(struct cf_report *report, struct cf_err *err) {
     add_residency(report, table);
     if (cf_report_has_heap(report))
         add_reach(report, table);
+    add_checks(report, table);
     cf_table_fact(table, "marks", "\u2265 at least, \u2264 a bound: not more than this; figures "
                                   "without a mark are exact");
     cf_table_sql(table, "SELECT * FROM meta");

@@ -15,7 +15,7 @@ static const struct cf_query histogram_query = {
     .sql = "SELECT * FROM v_hole_size",
     .columns = histogram_columns,
     .nr_columns = sizeof histogram_columns / sizeof histogram_columns[0],
-    .rows = 5,
+    .rows = 4,
     .bar_of = 5,
 };
 
@@ -40,7 +40,7 @@ static const struct cf_query hole_query = {
     .sql = "SELECT * FROM v_hole ORDER BY size_bytes DESC",
     .columns = hole_columns,
     .nr_columns = sizeof hole_columns / sizeof hole_columns[0],
-    .rows = 3,
+    .rows = 2,
 };
 
 int cf_report_holes(struct cf_report *report, struct cf_err *err) {

@@ -6,11 +6,12 @@
 static const struct cf_column pinner_columns[] = {
     {"size", "size_bytes", CF_UNIT_BYTES, 0},
     {"type", "type", CF_UNIT_TEXT, CF_IS_OPTIONAL},
-    {"in arenas", "arenas", CF_UNIT_COUNT, 0},
+    {"arenas", "arenas", CF_UNIT_COUNT, 0},
     {"chunks", "chunks", CF_UNIT_COUNT, 0},
-    {"live", "live_bytes", CF_UNIT_BYTES, 0},
+    {"live", "live_bytes", CF_UNIT_BYTES, CF_IS_DETAIL},
     {"pins", "pinned_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY},
     {"per live byte", "bytes_per_live_byte", CF_UNIT_COUNT, 0},
+    {"one is held by", "holder", CF_UNIT_TEXT, CF_IS_OPTIONAL},
 };
 
 static const struct cf_query pinner_query = {

@@ -25,16 +25,14 @@ static const char *residency_word(const struct cf_report *report) {
 }
 
 static void add_title(struct cf_report *report) {
-    char bytes[CF_FORMAT_MAX];
     int64_t threads = cf_report_meta_i64(report, "threads");
     cf_doc_title(report->doc,
-                 "corefrag %s  %s, pid %s, %" PRId64 " thread%s   %s (%s, %s, %s, residency %s)",
+                 "corefrag %s  %s, pid %s, %" PRId64 " thread%s   %s (%s, %s, residency %s)",
                  cf_report_meta(report, "tool_version"), process_name(report),
                  cf_report_meta(report, "pid"), threads, cf_format_plural(threads),
                  base_name(cf_report_meta(report, "core_path")),
                  cf_report_meta(report, "core_producer"),
                  cf_report_meta_i64(report, "core_complete") != 0 ? "complete" : "INCOMPLETE",
-                 cf_report_bytes(report, bytes, cf_report_meta_i64(report, "core_bytes")),
                  residency_word(report));
 }
 

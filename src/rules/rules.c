@@ -44,7 +44,7 @@
 #define PINNED                                                                                     \
     "[; {pinned_bytes:bytes} is pinned by {pinning_chunks:count} live chunk{pinning_chunks:s} on " \
     "the same pages][, most of it by those of {main_pinner_size:bytes}]"       \
-    "[ ({main_pinner_type:text})]"
+    "[ ({main_pinner_type:text})][, one of which is held by {main_pinner_holder:text}]"
 
 const struct cf_rule cf_rules[] = {
     /* Verdicts, the first that speaks wins. */
@@ -232,15 +232,14 @@ const struct cf_rule cf_rules[] = {
                  "would join the tops",
         .detail = "Live chunks stand below the tops of {pinned_tops:count} arenas. free() trims "
                   "the main arena's top beyond the threshold, and drops emptied heaps of others.",
-        .advice = "Allocate what lives long before the load: without the topmost live chunk of "
-                  "each arena, this would join the tops",
+        .advice = "Allocate what lives long before the load (topmost live chunk per arena)",
         .sql = "SELECT * FROM v_top_pin WHERE rank = 1 ORDER BY unlocked_bytes DESC",
     },
     {
         .code = "what-if-top-10", .severity = "what-if",
         .when = "unlock_10_bytes >= " MIB " AND unlock_10_bytes > unlock_1_bytes * 1.1",
         .bytes = "unlock_10_bytes", .confidence = "'medium'", .exactness = "'bound'",
-        .title = "The same without the topmost ten of each arena",
+        .title = "The same for the topmost ten live chunks of each arena",
         .detail = "As above, counted from the top down.",
         .advice = NULL,
         .sql = "SELECT arena_id, max(unlocked_bytes) FROM v_top_pin WHERE rank <= 10 GROUP BY "
@@ -250,7 +249,7 @@ const struct cf_rule cf_rules[] = {
         .code = "what-if-top-100", .severity = "what-if",
         .when = "unlock_100_bytes >= " MIB " AND unlock_100_bytes > unlock_10_bytes * 1.1",
         .bytes = "unlock_100_bytes", .confidence = "'medium'", .exactness = "'bound'",
-        .title = "The same without the topmost hundred of each arena",
+        .title = "The same for the topmost hundred live chunks of each arena",
         .detail = "As above, counted from the top down.",
         .advice = NULL,
         .sql = "SELECT arena_id, max(unlocked_bytes) FROM v_top_pin WHERE rank <= 100 GROUP BY "
@@ -286,8 +285,7 @@ const struct cf_rule cf_rules[] = {
         .code = "what-if-compacted", .severity = "what-if",
         .when = "compact_bytes >= 4 * " MIB " AND retained_percent >= 20",
         .bytes = "compact_bytes", .confidence = "'medium'", .exactness = "'bound'",
-        .title = "All live chunks side by side: a floor to measure against, not an answer, since "
-                 "malloc never moves a chunk",
+        .title = "All live chunks side by side (a floor: malloc never moves a chunk)",
         .detail = "Resident heap less what is live.",
         .advice = NULL,
         .sql = "SELECT heap_resident_bytes - live_resident_bytes FROM v_fact",
@@ -361,8 +359,7 @@ const struct cf_rule cf_rules[] = {
         .when = "used_arenas > 0",
         .bytes = "NULL", .confidence = "'high'", .exactness = "'exact'",
         .title = "Growth",
-        .detail = "Whether live memory is kept too long shows only in a second core of the same "
-                  "program, taken later.",
+        .detail = "whether live memory grows shows only in a second core, taken later",
         .advice = NULL,
         .sql = "SELECT key, value FROM meta WHERE key IN ('core_path', 'pid')",
     },

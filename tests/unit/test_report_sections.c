@@ -34,7 +34,8 @@ static void the_verdict_has_the_numbers_that_matter(void **state) {
     review_says(text, "FREED BUT NOT RETURNED: 11.0 MiB of 12.0 MiB resident heap");
     review_says(text, "It is not a leak: nothing is unreachable.");
     review_says(text, "malloc_trim(0) would return 8.1 MiB now");
-    review_says(text, "by 4,510 live chunks on the same pages, most of it by those of 80 B.");
+    review_says(text, "by 4,510 live chunks on the same pages, most of it by those of 80 B (Se");
+    review_says(text, "by global g_sessions+0x40 (server).");
     review_says(text, "1 arena serves no thread");
     review_says(text, "residency exact");
     review_says(text, "SIGABRT");
@@ -144,7 +145,7 @@ static void rows_are_limited_and_counted(void **state) {
         struct cf_report_options options;
         const char *says;
     } cases[] = {
-        {{0}, "... 49 more"},
+        {{0}, "... 50 more"},
         {{.top = 20}, "... 32 more"},
         {{.full = true}, "0x64000"},
         {{.full = true}, "4,096 B"},
