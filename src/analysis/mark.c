@@ -367,6 +367,7 @@ static int run(const struct cf_context *ctx, const struct cf_mark_input *input,
         premark(&m, input);
         scan_roots(ctx, &m, input);
         follow(&m);
+        cf_core_drop(cf_mem_core(m.mem), 0, cf_core_file_bytes(cf_mem_core(m.mem)));
     }
     free(m.stack);
     free(m.batch);
