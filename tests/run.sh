@@ -39,4 +39,4 @@ for program in "$@"; do
     grep -E '^\[(==========|  PASSED  |  FAILED  |  SKIPPED )\].*(test|run)' "$logs/$(basename "$program").log" |
         grep -v '^\[==========\] Running'
 done
-[ -z "$failed" ] || { echo "failed:$failed"; exit 1; }
+[ -z "$failed" ] || { echo "failed:$failed (their output: above, and in $logs)"; exit 1; }
