@@ -102,10 +102,10 @@ static bool find_structure(const struct cf_mem *mem, struct cf_allocator *out) {
     return false;
 }
 
-bool cf_allocator_find(const struct cf_mem *mem, const struct cf_modules *modules,
+bool cf_allocator_find(const struct cf_mem *mem, const struct cf_modules *modules, bool search,
                        struct cf_allocator *out) {
     return find_library(modules, out) || find_symbol(mem, modules, out) ||
-           (cf_modules_find_libc(modules) == NULL && find_structure(mem, out));
+           (search && cf_modules_find_libc(modules) == NULL && find_structure(mem, out));
 }
 
 int cf_allocator_claim(const struct cf_allocator *allocator, const struct cf_mem *mem,

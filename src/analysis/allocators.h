@@ -20,8 +20,9 @@ struct cf_allocator {
     const char *evidence; /* what told: a path, a symbol, "structure in memory"; borrowed */
 };
 
-/* The first that is found; false: none is to be seen. */
-bool cf_allocator_find(const struct cf_mem *mem, const struct cf_modules *modules,
+/* The first that is found; false: none is to be seen. Where no file and no symbol tells, and there
+ * is no libc, `search` asks for a look at every page of anonymous memory. */
+bool cf_allocator_find(const struct cf_mem *mem, const struct cf_modules *modules, bool search,
                        struct cf_allocator *out);
 
 /* Claims for `allocator`, in `out`, all anonymous memory that `taken` (sealed) leaves. */

@@ -144,10 +144,12 @@ static void add_malloc(const struct cf_reading *reading, struct cf_table *table)
 static void add_other_allocators(const struct cf_reading *reading, struct cf_table *table) {
     struct cf_allocator allocator;
     char version[32];
-    if (cf_allocator_find(reading->mem, reading->modules, &allocator))
-        cf_table_fact(table, "allocator", "%s is here beside glibc's malloc (%s)%s",
-                      allocator.name, allocator.evidence,
-                      cf_reading_has_heap(reading) ? "" : " and has the process's memory");
+    bool has_heap = cf_reading_has_heap(reading);
+    if (cf_allocator_find(reading->mem, reading->modules, !has_heap, &allocator))
+        cf_table_fact(table, "allocator",
+                      has_heap ? "%s is here beside glibc's malloc (%s)"
+                               : "%s (%s) has the process's memory",
+                      allocator.name, allocator.evidence);
     if (cf_golang_version(reading->mem, reading->modules, version, sizeof version))
         cf_table_fact(table, "allocator", "a Go program (%s) has its own heap", version);
 }

@@ -32,9 +32,10 @@ static int claim_managed(struct cf_process *process, const struct cf_reading *re
 static int claim_for_allocator(struct cf_process *process, const struct cf_reading *reading,
                                struct cf_err *err) {
     CF_CLEANUP(fini_claims) struct cf_claims more = {.rows = {0}};
+    bool has_heap = cf_reading_has_heap(reading);
     process->has_allocator =
-        cf_allocator_find(reading->mem, reading->modules, &process->allocator);
-    if (!process->has_allocator || cf_reading_has_heap(reading))
+        cf_allocator_find(reading->mem, reading->modules, !has_heap, &process->allocator);
+    if (!process->has_allocator || has_heap)
         return CF_OK;
     int status =
         cf_allocator_claim(&process->allocator, reading->mem, &process->claims, &more, err);

@@ -404,7 +404,8 @@ static void libraries_name_their_malloc(void **state) {
         struct cf_allocator allocator;
         synth_file(w.synth, HEAP, HEAP + PAGE, 0, cases[i].path);
         find(&w);
-        assert_int_equal(cf_allocator_find(w.mem, w.modules, &allocator), cases[i].name != NULL);
+        assert_int_equal(cf_allocator_find(w.mem, w.modules, true, &allocator),
+                         cases[i].name != NULL);
         if (cases[i].name == NULL)
             continue;
         assert_string_equal(allocator.name, cases[i].name);
@@ -431,7 +432,8 @@ static void musl_in_a_static_program_is_known_by_its_structure(void **state) {
         struct cf_allocator allocator;
         put_mallocng(&w, i < 2 ? 5 : 1, i != 1);
         find(&w);
-        assert_int_equal(cf_allocator_find(w.mem, w.modules, &allocator), i == 0);
+        assert_false(cf_allocator_find(w.mem, w.modules, false, &allocator));
+        assert_int_equal(cf_allocator_find(w.mem, w.modules, true, &allocator), i == 0);
         if (i == 0)
             assert_string_equal(allocator.name, "musl malloc");
     }
