@@ -19,6 +19,8 @@ int cf_managed_claim(const struct cf_managed *managed, struct cf_err *err) {
     if (status == CF_OK)
         status = cf_golang_claim(managed, err);
     if (status == CF_OK)
+        status = cf_python_claim(managed, err);
+    if (status == CF_OK)
         status = cf_dotnet_claim(managed, err);
     return status;
 }

@@ -1,8 +1,9 @@
 /*
  * Heaps of managed runtimes, told from the core alone and claimed for the budget (claims.h), kind
  * CF_CLAIM_MANAGED: HotSpot's from its own VMStructs where they can be read, V8's pages by their
- * header, Go's arenas by where they lie in a program with Go's build information, .NET's by the
- * shape of its reservations. A label with "guess" in it rests on shape alone.
+ * header, CPython's arenas by those of their pools, Go's by where they lie in a program with Go's
+ * build information, .NET's by the shape of its reservations. A label with "guess" in it rests on
+ * shape alone.
  *
  * What a runtime's own structures name is claimed whoever else claims it; a guess takes only what
  * nobody has claimed.
@@ -28,6 +29,7 @@ struct cf_managed {
 /* Each adds its claims to `out`, none where its runtime is not in the process. CF_ENOMEM only. */
 int cf_jvm_claim(const struct cf_managed *managed, struct cf_err *err);
 int cf_v8_claim(const struct cf_managed *managed, struct cf_err *err);
+int cf_python_claim(const struct cf_managed *managed, struct cf_err *err);
 int cf_dotnet_claim(const struct cf_managed *managed, struct cf_err *err);
 int cf_golang_claim(const struct cf_managed *managed, struct cf_err *err);
 

@@ -50,6 +50,14 @@ static const struct runtime runtimes[] = {
      " fs.writeFileSync(\"smaps\", fs.readFileSync(\"/proc/self/smaps\"));"
      " console.log(\"ready\"); setInterval(() => l, 100000)'",
      0, "outside-malloc", "V8 heap (node)"},
+    {"python3", "command -v python3 >/dev/null",
+     "exec python3 -c \"\n"
+     "import time\n"
+     "a = [{'i': i, 's': str(i) * 5} for i in range(150000)]\n"
+     "open('smaps', 'w').write(open('/proc/self/smaps').read())\n"
+     "print('ready', flush=True)\n"
+     "time.sleep(100)\"",
+     0, "outside-malloc", "Python objects (pymalloc)"},
     {"go", "command -v go >/dev/null",
      "cat >t.go <<'END'\n"
      "package main\n"

@@ -186,6 +186,60 @@ static void the_version_of_an_old_go_program_is_not_known(void **state) {
     assert_string_equal(version, "go");
 }
 
+/* ---- CPython ---- */
+
+/* A pool in use: half of its blocks, the first of them free again. */
+static void put_pool(struct world *w, uint64_t addr, uint32_t pool_bytes, unsigned size_class,
+                     unsigned alignment) {
+    uint32_t size = (size_class + 1) * alignment, blocks = (pool_bytes - 48) / size;
+    synth_put_word(w->synth, addr, blocks / 2);
+    synth_put_word(w->synth, addr + 8, addr + 48);
+    synth_put_word(w->synth, addr + 16, addr);
+    synth_put_word(w->synth, addr + 24, addr);
+    synth_put_u32(w->synth, addr + 36, size_class);
+    synth_put_u32(w->synth, addr + 40, 48 + size * (blocks / 2));
+    synth_put_u32(w->synth, addr + 44, pool_bytes - size);
+}
+
+static void arenas_of_python_are_known_by_their_pools(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t pool, arena;
+        unsigned alignment;
+    } shapes[] = {{16384, 1 << 20, 16}, {4096, 256 << 10, 16}, {4096, 256 << 10, 8}};
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        CF_CLEANUP(close_world) struct world w = new_world(CF_MACHINE_X86_64, "/bin/python3.12");
+        /* three arenas off their pools' alignment, and half a one of something else */
+        uint64_t start = HEAP + PAGE;
+        synth_segment(w.synth, start, 7 * (uint64_t)shapes[i].arena / 2, SYNTH_RW);
+        for (uint64_t at = HEAP + shapes[i].pool; at < start + 3 * (uint64_t)shapes[i].arena;
+             at += shapes[i].pool)
+            put_pool(&w, at, shapes[i].pool, (unsigned)(at / shapes[i].pool % 32),
+                     shapes[i].alignment);
+        find(&w);
+        assert_int_equal(claimed(&w, "Python objects (pymalloc)"), 3 * (uint64_t)shapes[i].arena);
+        assert_int_equal(w.found.rows.len, 1);
+    }
+}
+
+static void other_memory_of_python_is_not_its_objects(void **state) {
+    (void)state;
+    enum { EMPTY, FULL_OF_WORDS, FEW_POOLS, HALF_POOLS, NOT_PYTHON, NR_CASES };
+    for (int i = 0; i < NR_CASES; i++) {
+        CF_CLEANUP(close_world) struct world w = new_world(
+            CF_MACHINE_X86_64, i == NOT_PYTHON ? "/usr/bin/perl" : "/usr/bin/python3");
+        synth_segment(w.synth, HEAP, 2 * MIB, SYNTH_RW);
+        if (i == FULL_OF_WORDS || i == HALF_POOLS)
+            synth_fill(w.synth, HEAP, 0x11, (size_t)MIB);
+        for (unsigned pool = 0; pool < 64; pool++)
+            if ((i == FEW_POOLS && pool < 3) || (i == HALF_POOLS && pool % 2 == 0) ||
+                i == NOT_PYTHON)
+                put_pool(&w, HEAP + pool * 16384, 16384, 3, 16);
+        find(&w);
+        assert_int_equal(w.found.rows.len, 0);
+    }
+}
+
 /* ---- .NET ---- */
 
 static void reservations_of_dotnet_are_told_by_shape(void **state) {
@@ -477,6 +531,8 @@ int main(void) {
         cmocka_unit_test(arenas_of_go_stand_at_its_hints),
         cmocka_unit_test(without_build_information_it_is_not_go),
         cmocka_unit_test(the_version_of_an_old_go_program_is_not_known),
+        cmocka_unit_test(arenas_of_python_are_known_by_their_pools),
+        cmocka_unit_test(other_memory_of_python_is_not_its_objects),
         cmocka_unit_test(reservations_of_dotnet_are_told_by_shape),
         cmocka_unit_test(hotspot_says_itself_where_its_memory_is),
         cmocka_unit_test(without_its_table_hotspot_is_guessed),
