@@ -130,11 +130,10 @@ static void look_at_chunk(struct cf_types *types, uint64_t user, uint64_t end,
 
 static void look_at_heap(struct cf_types *types, const struct cf_extent *extent) {
     const struct cf_resolver *resolver = types->input.resolver;
-    struct cf_chunk_iter iter;
     struct cf_chunk chunk;
     uint64_t dropped = extent->start;
-    cf_chunk_iter_init(&iter, resolver->map, extent->heap, extent->start);
-    while (cf_chunk_iter_next(&iter, &chunk)) {
+    struct cf_planes_walk walk = cf_planes_walk(resolver->planes, extent->heap);
+    while (cf_planes_walk_next(&walk, &chunk)) {
         if (chunk.state != CF_CHUNK_LIVE)
             continue;
         if (extent->bytes != NULL && chunk.addr + PREFETCH_BYTES < extent->end)

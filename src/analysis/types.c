@@ -247,11 +247,10 @@ static void count_chunk(struct cf_types *types, const struct cf_extent *extent, 
 }
 
 static void count_heap(struct cf_types *types, const struct cf_extent *extent) {
-    struct cf_chunk_iter iter;
     struct cf_chunk chunk;
     uint64_t dropped = extent->start;
-    cf_chunk_iter_init(&iter, types->input.resolver->map, extent->heap, extent->start);
-    while (cf_chunk_iter_next(&iter, &chunk)) {
+    struct cf_planes_walk walk = cf_planes_walk(types->input.resolver->planes, extent->heap);
+    while (cf_planes_walk_next(&walk, &chunk)) {
         if (chunk.state != CF_CHUNK_LIVE)
             continue;
         if (extent->bytes != NULL && chunk.addr + PREFETCH_BYTES < extent->end)

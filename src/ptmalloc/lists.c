@@ -190,10 +190,9 @@ static void count_free(const struct cf_ptmalloc *pt, struct census *per_arena) {
     for (size_t i = 0; i < planes->nr_heaps; i++) {
         const struct cf_heap *heap = &planes->heaps[i];
         struct census *census = &per_arena[heap->arena_id];
-        struct cf_chunk_iter iter;
+        struct cf_planes_walk walk = cf_planes_walk(planes, heap);
         struct cf_chunk chunk;
-        cf_chunk_iter_init(&iter, pt->map, heap, heap->start);
-        while (cf_chunk_iter_next(&iter, &chunk)) {
+        while (cf_planes_walk_next(&walk, &chunk)) {
             if (chunk.state != CF_CHUNK_FREE)
                 continue;
             census->chunks++;

@@ -98,10 +98,9 @@ static bool is_known(const struct cf_ptmalloc *pt, uint64_t addr) {
 
 static int search_heap(struct cf_ptmalloc *pt, const struct cf_heap *heap, uint64_t struct_bytes,
                        struct cf_err *err) {
-    struct cf_chunk_iter iter;
+    struct cf_planes_walk walk = cf_planes_walk(cf_chunkmap_planes(pt->map), heap);
     struct cf_chunk chunk;
-    cf_chunk_iter_init(&iter, pt->map, heap, heap->start);
-    while (cf_chunk_iter_next(&iter, &chunk)) {
+    while (cf_planes_walk_next(&walk, &chunk)) {
         if (chunk.state != CF_CHUNK_LIVE || chunk.bytes < struct_bytes ||
             chunk.bytes > struct_bytes + STRUCT_SLACK)
             continue;

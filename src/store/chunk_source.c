@@ -23,13 +23,13 @@ static bool next_heap(struct cf_chunk_source *source) {
         return false;
     size_t index = (source->first_heap + source->heaps_done++) % nr_heaps;
     source->heap = cf_chunkmap_heap(source->map, index);
-    cf_chunk_iter_init(&source->iter, source->map, source->heap, source->heap->start);
+    source->walk = cf_planes_walk(cf_chunkmap_planes(source->map), source->heap);
     return true;
 }
 
 static bool next_chunk(struct cf_chunk_source *source, struct cf_chunk *out) {
     while (source->heap != NULL || next_heap(source)) {
-        if (cf_chunk_iter_next(&source->iter, out))
+        if (cf_planes_walk_next(&source->walk, out))
             return true;
         source->heap = NULL;
     }

@@ -13,6 +13,7 @@
 
 #include "corefrag.h"
 #include "ptmalloc/chunkmap.h"
+#include "ptmalloc/planes.h"
 
 /* What `code` in the table means; schema/90-chunk.sql turns it into words. The commonest states
  * are 0 and 1, which cost no byte in a record. */
@@ -39,7 +40,7 @@ struct cf_chunk_source {
     size_t first_heap; /* the first one above 2^63, or 0 */
     size_t heaps_done;
     const struct cf_heap *heap;
-    struct cf_chunk_iter iter;
+    struct cf_planes_walk walk;
     uint64_t rows; /* handed out so far */
 };
 

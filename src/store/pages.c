@@ -17,7 +17,7 @@ enum {
     INTERIOR_HEADER = 12,
     FILE_HEADER = 100,
     LEVELS_MAX = 16,       /* 2^63 rows need fewer, with two children a page */
-    CELL_MAX = 40,         /* payload length 1, rowid 9, record header 4, values 8 + 8, slack */
+    CELL_MAX = 16,         /* of an interior page: a page number and a varint */
     RUN_BYTES = 1 << 20,   /* pages are written in runs of this size */
 };
 
@@ -144,24 +144,24 @@ static int append_page(struct cf_pages *pages, const struct page *page, uint32_t
     return CF_OK;
 }
 
-/* 7 bits a byte, most significant first; a ninth byte has 8. */
-static uint32_t put_varint(unsigned char *at, uint64_t value) {
-    unsigned char groups[10];
-    uint32_t nr = 0;
-    if (value >> 56 != 0) {
+/* How many bytes a varint takes: 7 bits in each, but 8 in a ninth. */
+static inline uint32_t varint_bytes(uint64_t value) {
+    return value >> 56 != 0 ? 9 : (uint32_t)(70 - __builtin_clzll(value | 1)) / 7;
+}
+
+/* 7 bits a byte, most significant first. Returns the end. */
+static inline unsigned char *put_varint(unsigned char *at, uint64_t value, uint32_t bytes) {
+    if (bytes == 9) {
         at[8] = (unsigned char)value;
         value >>= 8;
         for (int i = 7; i >= 0; i--, value >>= 7)
             at[i] = (unsigned char)(value & 0x7f) | 0x80;
-        return 9;
+        return at + 9;
     }
-    do {
-        groups[nr++] = (unsigned char)(value & 0x7f);
-        value >>= 7;
-    } while (value != 0);
-    for (uint32_t i = 0; i < nr; i++)
-        at[i] = groups[nr - 1 - i] | (i + 1 < nr ? 0x80 : 0);
-    return nr;
+    unsigned char last = 0;
+    for (unsigned char *to = at + bytes; to-- > at; value >>= 7, last = 0x80)
+        *to = (unsigned char)(value & 0x7f) | last;
+    return at + bytes;
 }
 
 static int new_page(struct page *page, uint32_t page_bytes, struct cf_err *err) {
@@ -203,8 +203,9 @@ static int flush_previous(struct cf_pages *pages, size_t index, struct cf_err *e
 static void put_child(struct page *page, const struct child *child) {
     unsigned char cell[CELL_MAX];
     put_u32(cell, child->page);
-    uint32_t bytes = 4 + put_varint(cell + 4, (uint64_t)child->last);
-    memcpy(take_cell(page, bytes), cell, bytes);
+    uint32_t key_bytes = varint_bytes((uint64_t)child->last);
+    (void)put_varint(cell + 4, (uint64_t)child->last, key_bytes);
+    memcpy(take_cell(page, 4 + key_bytes), cell, 4 + key_bytes);
 }
 
 static int add_child(struct cf_pages *pages, size_t index, struct child child,
@@ -243,41 +244,49 @@ static int flush_leaf(struct cf_pages *pages, struct cf_err *err) {
     return status;
 }
 
-/* Big-endian, as few bytes as the format has for it; returns the serial type. */
-static unsigned char put_integer(unsigned char **at, int64_t value) {
-    static const unsigned char widths[] = {0, 1, 2, 3, 4, 6, 8};
+/* The serial type of a value and the bytes that it takes. */
+static inline unsigned char serial_type(int64_t value) {
+    static const unsigned char by_bytes[] = {1, 1, 2, 3, 4, 5, 5, 6, 6};
     if (value == 0 || value == 1)
         return value == 0 ? 8 : 9;
-    unsigned char type = 1;
-    while (type < 6 && (value < -(1ll << (8 * widths[type] - 1)) ||
-                        value >= 1ll << (8 * widths[type] - 1)))
-        type++;
-    for (int shift = 8 * (widths[type] - 1); shift >= 0; shift -= 8)
-        *(*at)++ = (unsigned char)((uint64_t)value >> shift);
-    return type;
+    uint64_t magnitude = value < 0 ? ~(uint64_t)value : (uint64_t)value;
+    return by_bytes[(72 - __builtin_clzll(magnitude | 1)) / 8]; /* with room for the sign */
+}
+
+static inline uint32_t serial_bytes(unsigned char type) {
+    static const unsigned char bytes[] = {0, 1, 2, 3, 4, 6, 8, 0, 0, 0};
+    return bytes[type];
+}
+
+/* Big-endian; returns the end. */
+static inline unsigned char *put_integer(unsigned char *at, int64_t value, uint32_t bytes) {
+    for (uint32_t i = bytes; i-- > 0; value >>= 8)
+        at[i] = (unsigned char)value;
+    return at + bytes;
 }
 
 int cf_pages_add(struct cf_pages *pages, int64_t rowid, int64_t first, int64_t second,
                  struct cf_err *err) {
     if (pages->rows > 0 && rowid <= pages->last_rowid)
         return cf_err_set(err, CF_EINTERNAL, "%s: rowids out of order", pages->path);
-    unsigned char record[CELL_MAX], *end = record + 4;
-    record[0] = 4; /* the header: its size, and three types */
-    record[1] = 0; /* the INTEGER PRIMARY KEY is stored as NULL: it is the rowid */
-    record[2] = put_integer(&end, first);
-    record[3] = put_integer(&end, second);
-    uint32_t payload = (uint32_t)(end - record);
-    unsigned char prefix[16];
-    uint32_t prefix_bytes = 1 + put_varint(prefix + 1, (uint64_t)rowid);
-    prefix[0] = (unsigned char)payload;
-    if (!has_room(&pages->leaf, prefix_bytes + payload)) {
+    unsigned char first_type = serial_type(first), second_type = serial_type(second);
+    uint32_t first_bytes = serial_bytes(first_type), second_bytes = serial_bytes(second_type);
+    uint32_t payload = 4 + first_bytes + second_bytes;
+    uint32_t rowid_bytes = varint_bytes((uint64_t)rowid);
+    if (!has_room(&pages->leaf, 1 + rowid_bytes + payload)) {
         int status = flush_leaf(pages, err);
         if (status != CF_OK)
             return status;
     }
-    unsigned char *cell = take_cell(&pages->leaf, prefix_bytes + payload);
-    memcpy(cell, prefix, prefix_bytes);
-    memcpy(cell + prefix_bytes, record, payload);
+    unsigned char *at = take_cell(&pages->leaf, 1 + rowid_bytes + payload);
+    *at++ = (unsigned char)payload;
+    at = put_varint(at, (uint64_t)rowid, rowid_bytes);
+    *at++ = 4; /* the record's header: its size, and three types */
+    *at++ = 0; /* the INTEGER PRIMARY KEY is stored as NULL: it is the rowid */
+    *at++ = first_type;
+    *at++ = second_type;
+    at = put_integer(at, first, first_bytes);
+    (void)put_integer(at, second, second_bytes);
     pages->last_rowid = rowid;
     pages->rows++;
     return CF_OK;
@@ -314,8 +323,7 @@ static void share_children(struct level *level) {
             break;
     }
     lent.last = (int64_t)key;
-    unsigned char scratch[CELL_MAX];
-    from->low += 4 + put_varint(scratch, key);
+    from->low += 4 + varint_bytes(key);
     from->used -= 2;
     from->cells--;
     put_child(&level->page, &level->previous_right);
