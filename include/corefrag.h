@@ -126,6 +126,16 @@ int cf_diff(const struct cf_context *ctx, const char *old_path, const char *new_
             const struct cf_report_options *options, bool any_program, FILE *sink,
             struct cf_err *err);
 
+/*
+ * Writes to `sink` what stands at an address of the process: mapping, heap, chunk with its
+ * neighbours, hole, page, who holds it. The database alone will do; with the core too
+ * (`core_path`, or NULL) it also tells the symbol there and what the words look like, never their
+ * bytes. Of `options` only those count that name files. CF_EUSAGE: another process's core.
+ */
+int cf_explain(const struct cf_context *ctx, const char *db_path, uint64_t address,
+               const char *core_path, const struct cf_options *options, FILE *sink,
+               struct cf_err *err);
+
 /* Writes the documented schema, or one view's part of it, to `sink`; CF_EUSAGE: no such view. */
 int cf_schema(const char *view, FILE *sink, struct cf_err *err);
 

@@ -36,6 +36,7 @@ int cli_cmd_analyze(int argc, char **argv);
 int cli_cmd_report(int argc, char **argv);
 int cli_cmd_check(int argc, char **argv);
 int cli_cmd_schema(int argc, char **argv);
+int cli_cmd_explain(int argc, char **argv);
 int cli_cmd_diff(int argc, char **argv);
 
 /* Prints "corefrag: TEXT" to stderr, drops what stdout has not taken yet, and returns the exit code

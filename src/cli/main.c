@@ -14,6 +14,7 @@ static const struct cli_command commands[] = {
     {"report", cli_cmd_report},
     {"check", cli_cmd_check},
     {"schema", cli_cmd_schema},
+    {"explain", cli_cmd_explain},
     {"diff", cli_cmd_diff},
 };
 

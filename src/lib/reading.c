@@ -11,9 +11,9 @@ static int open_core(const struct cf_context *ctx, struct cf_reading *reading, s
                              &origin, &reading->core, err);
 }
 
-int cf_reading_open(const struct cf_context *ctx, const char *path,
-                    const struct cf_options *options, struct cf_reading *reading,
-                    struct cf_err *err) {
+int cf_reading_open_memory(const struct cf_context *ctx, const char *path,
+                           const struct cf_options *options, struct cf_reading *reading,
+                           struct cf_err *err) {
     int status = cf_input_open(ctx, path, &reading->input, err);
     if (status == CF_OK)
         status = open_core(ctx, reading, err);
@@ -24,6 +24,13 @@ int cf_reading_open(const struct cf_context *ctx, const char *path,
     if (status == CF_OK)
         status = cf_symbols_open(ctx, reading->mem, reading->modules, options, &reading->symbols,
                                  err);
+    return status;
+}
+
+int cf_reading_open(const struct cf_context *ctx, const char *path,
+                    const struct cf_options *options, struct cf_reading *reading,
+                    struct cf_err *err) {
+    int status = cf_reading_open_memory(ctx, path, options, reading, err);
     if (status == CF_OK)
         status = cf_malloc_find(ctx, reading->mem, &reading->found, err);
     if (status == CF_OK)

@@ -34,6 +34,10 @@ struct cf_reading {
 int cf_reading_open(const struct cf_context *ctx, const char *path,
                     const struct cf_options *options, struct cf_reading *reading,
                     struct cf_err *err);
+/* The same without malloc: up to the modules and their symbols. */
+int cf_reading_open_memory(const struct cf_context *ctx, const char *path,
+                           const struct cf_options *options, struct cf_reading *reading,
+                           struct cf_err *err);
 void cf_reading_fini(struct cf_reading *reading);
 
 bool cf_reading_has_heap(const struct cf_reading *reading);
