@@ -48,7 +48,8 @@ int cli_cmd_run(int argc, char **argv) {
                                                  {0}};
     static const struct argp parser = {
         .parser = parse_command,
-        .args_doc = "CORE\nanalyze CORE -o DB\nreport DB\ncheck CORE\nexplain DB ADDRESS\ndiff OLD.db NEW.db\n"
+        .args_doc = "CORE\nanalyze CORE -o DB\nreport DB\ncheck CORE\n"
+                    "explain DB ADDRESS\ndiff OLD.db NEW.db\n"
                     "schema [VIEW]",
         .doc = "Say why the process behind an ELF core holds its memory: rebuild what glibc's "
                "malloc was doing, store it in an SQLite database, print the report."
