@@ -22,7 +22,7 @@ struct check {
     enum checks_need need;
 };
 
-enum { CHECKS_MAX = 96 };
+enum { CHECKS_MAX = 256 };
 
 struct checks {
     struct check row[CHECKS_MAX];
