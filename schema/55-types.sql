@@ -7,11 +7,17 @@ CREATE TABLE type (
     chunks INTEGER NOT NULL,
     bytes INTEGER NOT NULL,
     unreachable_chunks INTEGER NOT NULL,
-    unreachable_bytes INTEGER NOT NULL
+    unreachable_bytes INTEGER NOT NULL,
+    sample_address INTEGER,
+    holder TEXT
 );
 
 CREATE VIEW v_type AS
-SELECT type, evidence, chunks, bytes, unreachable_chunks, unreachable_bytes FROM type;
+SELECT type, evidence, chunks, bytes, unreachable_chunks, unreachable_bytes,
+       sample_address,
+       iif(sample_address IS NULL, NULL, printf('0x%x', sample_address)) AS sample_address_hex,
+       holder
+FROM type;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_type', '', '', 'One row for each type of live chunk; the rows sum to all live chunks, mmapped ones too. A type is a guess from the chunk''s bytes, and evidence says what it rests on. No byte of a chunk is kept. Empty with --no-reach.'),
@@ -20,7 +26,10 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_type', 'chunks', 'chunks', 'Live chunks of this type.'),
 ('v_type', 'bytes', 'bytes', 'Their bytes, headers included.'),
 ('v_type', 'unreachable_chunks', 'chunks', 'Those that nothing reaches.'),
-('v_type', 'unreachable_bytes', 'bytes', 'Their bytes.');
+('v_type', 'unreachable_bytes', 'bytes', 'Their bytes.'),
+('v_type', 'sample_address', 'address', 'Header of the first of them that is reached; NULL: none is.'),
+('v_type', 'sample_address_hex', 'hex', 'sample_address as text.'),
+('v_type', 'holder', 'text', 'Who holds that sample, shortest way from a root; NULL where it was not asked for (only the types with the most bytes are).');
 
 INSERT INTO example_query (title, sql) VALUES
 ('Which types of live chunks hold the most?',

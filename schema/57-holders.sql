@@ -24,6 +24,33 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_holder', 'address_hex', 'hex', 'address as text.'),
 ('v_holder', 'label', 'text', 'What a person calls it: symbol and module, thread, or the chunk''s type and size, and where in it the pointer stands.');
 
+CREATE TABLE held (
+    held_id INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    address INTEGER,
+    label TEXT NOT NULL,
+    chunks INTEGER NOT NULL,
+    bytes INTEGER NOT NULL
+);
+
+CREATE VIEW v_held AS
+SELECT kind, address, iif(address IS NULL, NULL, printf('0x%x', address)) AS address_hex, label,
+       chunks, bytes
+FROM held;
+
+INSERT INTO doc (object, "column", unit, text) VALUES
+('v_held', '', '', 'One row for each of the few roots that hold the weightiest examined chunks: what nothing else keeps alive, found by examining the heap again without that root. What is held from elsewhere too is not counted. Empty with --no-reach, and on heaps of millions of chunks unless --retained was given.'),
+('v_held', 'kind', 'text', 'stack (with its thread''s registers), register, global, tls, mapping.'),
+('v_held', 'address', 'address', 'Where the variable, stack or mapping begins; NULL: registers alone.'),
+('v_held', 'address_hex', 'hex', 'address as text.'),
+('v_held', 'label', 'text', 'Symbol and module, thread, or mapping.'),
+('v_held', 'chunks', 'chunks', 'Live chunks that only this root keeps alive.'),
+('v_held', 'bytes', 'bytes', 'Their bytes.');
+
+INSERT INTO example_query (title, sql) VALUES
+('What would be freed if a holder let go?',
+ 'SELECT kind, label, chunks, bytes FROM v_held ORDER BY bytes DESC');
+
 INSERT INTO example_query (title, sql) VALUES
 ('Who holds the chunk on top of the most memory?',
  'SELECT hop, kind, address_hex, label FROM v_holder WHERE chunk_address = (SELECT address FROM v_top_pin ORDER BY unlocked_bytes DESC LIMIT 1) ORDER BY hop');

@@ -38,6 +38,11 @@ WITH malloc_kind (kind) AS (
     SELECT size_bytes, sum(chunks) AS chunks, sum(bytes) AS bytes
     FROM v_size_class WHERE state IN ('live', 'mmapped')
     GROUP BY size_bytes ORDER BY bytes DESC, size_bytes LIMIT 1
+), kind AS (
+    SELECT type, chunks, bytes FROM v_type WHERE type IS NOT NULL
+    ORDER BY bytes DESC, type LIMIT 1
+), holder AS (
+    SELECT kind || ' ' || label AS name, bytes FROM v_held ORDER BY bytes DESC LIMIT 1
 ), pinner AS (
     SELECT size_bytes, iif(type LIKE '(%)', substr(type, 2, length(type) - 2), type) AS type,
            chunks, pinned_bytes AS pinned, holder
@@ -105,6 +110,11 @@ WITH malloc_kind (kind) AS (
     (SELECT size_bytes FROM big) AS big_size,
     (SELECT chunks FROM big) AS big_chunks,
     (SELECT bytes FROM big) AS big_bytes,
+    (SELECT type FROM kind) AS kind_name,
+    (SELECT chunks FROM kind) AS kind_chunks,
+    (SELECT bytes FROM kind) AS kind_bytes,
+    (SELECT name FROM holder) AS holder_name,
+    (SELECT bytes FROM holder) AS holder_bytes,
     (SELECT size_bytes FROM pinner) AS pinner_size,
     (SELECT type FROM pinner) AS pinner_type,
     (SELECT holder FROM pinner) AS pinner_holder,
@@ -140,6 +150,8 @@ SELECT *,
        100.0 * leak_bytes / nullif(live_bytes, 0) AS leak_percent,
        100.0 * big_bytes / nullif(live_bytes, 0) AS big_percent,
        live_bytes - coalesce(leak_bytes, 0) AS reached_bytes,
+       iif(kind_bytes * 4 >= live_bytes, kind_name, NULL) AS main_kind,
+       iif(holder_bytes * 4 >= live_bytes, holder_name, NULL) AS main_holder,
        iif(leak_bytes * 20 < max(coalesce(heap_resident_bytes, mapped_bytes, 0), 1310720),
            leak_bytes, NULL) AS small_leak_bytes,
        iif(pinner_bytes * 2 >= pinned_bytes, pinner_size, NULL) AS main_pinner_size,
@@ -198,6 +210,13 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'big_size', 'bytes', 'Size of live chunks that holds the most bytes.'),
 ('v_fact', 'big_chunks', 'chunks', 'Live chunks of that size.'),
 ('v_fact', 'big_bytes', 'bytes', 'Their bytes.'),
+('v_fact', 'kind_name', 'text', 'Named type of live chunks that holds the most bytes.'),
+('v_fact', 'kind_chunks', 'chunks', 'Live chunks of that type.'),
+('v_fact', 'kind_bytes', 'bytes', 'Their bytes.'),
+('v_fact', 'main_kind', 'text', 'kind_name, where it is a quarter of all that is live.'),
+('v_fact', 'holder_name', 'text', 'Root that alone keeps the most bytes alive, of those examined (v_held).'),
+('v_fact', 'holder_bytes', 'bytes', 'What it keeps alive.'),
+('v_fact', 'main_holder', 'text', 'holder_name, where it is a quarter of all that is live.'),
 ('v_fact', 'pinner_size', 'bytes', 'Size of the live chunks that pin the most bytes, by size and type.'),
 ('v_fact', 'pinner_type', 'text', 'Their type; NULL: not known.'),
 ('v_fact', 'pinner_holder', 'text', 'What holds one of them; NULL: not known.'),

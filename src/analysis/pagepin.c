@@ -108,7 +108,7 @@ int cf_page_pins_add(struct cf_page_pins *pins, uint32_t arena_id, int32_t type,
     row->chunks++;
     row->live_bytes += size_bytes;
     row->pinned_bytes += pinned_bytes;
-    if (pinned_bytes > row->sample_bytes) {
+    if (pinned_bytes > row->sample_bytes || row->chunks == 1) {
         row->sample = addr;
         row->sample_bytes = pinned_bytes;
     }

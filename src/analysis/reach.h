@@ -15,6 +15,8 @@
 struct cf_reach {
     struct cf_stacks stacks;
     struct cf_roots roots;
+    uint64_t *silent; /* user addresses of chunks that carry nothing (tcache structs), sorted */
+    size_t nr_silent;
     struct cf_mark *mark;
 };
 

@@ -234,14 +234,16 @@ uint32_t cf_types_at(struct cf_types *types, uint64_t addr) {
 }
 
 static void count_chunk(struct cf_types *types, const struct cf_extent *extent, size_t number,
-                        uint64_t bytes) {
-    struct cf_type *type = &types->rows.items[0];
+                        uint64_t addr, uint64_t bytes) {
     uint32_t index = cf_types_of(types, extent, number);
-    type = &types->rows.items[index];
+    struct cf_type *type = &types->rows.items[index];
     type->chunks++;
     type->bytes += bytes;
-    if (types->input.mark == NULL || cf_mark_reached(types->input.mark, number))
+    if (types->input.mark == NULL || cf_mark_reached(types->input.mark, number)) {
+        if (type->sample == 0)
+            type->sample = addr;
         return;
+    }
     type->unreachable_chunks++;
     type->unreachable_bytes += bytes;
 }
@@ -257,7 +259,7 @@ static void count_heap(struct cf_types *types, const struct cf_extent *extent) {
             __builtin_prefetch(extent->bytes + (chunk.addr - extent->start) + PREFETCH_BYTES);
         size_t number = extent->first_number +
                         cf_resolver_unit(types->input.resolver, extent, chunk.addr);
-        count_chunk(types, extent, number, chunk.bytes);
+        count_chunk(types, extent, number, chunk.addr, chunk.bytes);
         if (chunk.addr - dropped > DROP_BYTES) {
             cf_mem_drop(types->input.mem, dropped, chunk.addr);
             dropped = chunk.addr;
@@ -276,7 +278,8 @@ int cf_types_count(const struct cf_context *ctx, struct cf_types *types, struct 
         if (extent->heap != NULL)
             count_heap(types, extent);
         else if (!extent->mmapped->in_tcache)
-            count_chunk(types, extent, extent->first_number, extent->mmapped->bytes);
+            count_chunk(types, extent, extent->first_number, extent->start,
+                        extent->mmapped->bytes);
     }
     return CF_OK;
 }

@@ -49,6 +49,7 @@ struct cf_type {
     uint64_t bytes;
     uint64_t unreachable_chunks;
     uint64_t unreachable_bytes;
+    uint64_t sample; /* header of the first that is reached; 0: none */
 };
 
 /*

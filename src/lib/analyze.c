@@ -82,7 +82,7 @@ static int analyze_heap(struct run *run, struct cf_err *err) {
         status = cf_kept_find(run->ctx, pt, &run->kept, err);
     if (status == CF_OK && run->reach != NULL)
         status = cf_holding_find(&run->holding, run->ctx, &run->reading, run->reach, run->types,
-                                 &run->kept, &run->naming, err);
+                                 &run->kept, &run->naming, run->options->retained, err);
     if (status == CF_OK)
         status = cf_sweep(run->ctx, run->reading.mem, &run->kept.trim, cf_ptmalloc_map(pt),
                           cf_ptmalloc_nr_arenas(pt), &run->sizes, &run->holes, err);

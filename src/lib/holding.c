@@ -13,112 +13,11 @@
 
 enum { LABEL_BYTES = 256, SUMMARY_HOPS = 3 };
 
-static int compare_unlocked(const void *a, const void *b) {
-    const struct cf_top_pin *left = *(const struct cf_top_pin *const *)a;
-    const struct cf_top_pin *right = *(const struct cf_top_pin *const *)b;
-    if (left->unlocked_bytes != right->unlocked_bytes)
-        return left->unlocked_bytes > right->unlocked_bytes ? -1 : 1;
-    return left->addr < right->addr ? -1 : left->addr > right->addr;
-}
-
-static int ask_top_pins(struct cf_holders *holders, const struct cf_top_pins *pins,
-                        struct cf_err *err) {
-    size_t nr = 0;
-    CF_CLEANUP_FREE const struct cf_top_pin **first = calloc(pins->pins.len + 1, sizeof *first);
-    if (first == NULL)
-        return cf_err_nomem(err, pins->pins.len * sizeof *first, "the top pins");
-    for (size_t i = 0; i < pins->pins.len; i++)
-        if (pins->pins.items[i].rank == 1)
-            first[nr++] = &pins->pins.items[i];
-    qsort(first, nr, sizeof *first, compare_unlocked);
-    int status = CF_OK;
-    for (size_t i = 0; i < nr && i < CF_ASKED_PINS && status == CF_OK; i++)
-        status = cf_holders_ask(holders, first[i]->addr, err);
-    return status;
-}
-
-static int compare_pinned(const void *a, const void *b) {
-    const struct cf_page_pin *left = *(const struct cf_page_pin *const *)a;
-    const struct cf_page_pin *right = *(const struct cf_page_pin *const *)b;
-    if (left->pinned_bytes != right->pinned_bytes)
-        return left->pinned_bytes > right->pinned_bytes ? -1 : 1;
-    return left->sample < right->sample ? -1 : left->sample > right->sample;
-}
-
-static int ask_page_pins(struct cf_holders *holders, const struct cf_page_pins *pins,
-                         struct cf_err *err) {
-    size_t nr = cf_page_pins_nr(pins);
-    CF_CLEANUP_FREE const struct cf_page_pin **rows = calloc(nr + 1, sizeof *rows);
-    if (rows == NULL)
-        return cf_err_nomem(err, nr * sizeof *rows, "the page pins");
-    for (size_t i = 0; i < nr; i++)
-        rows[i] = cf_page_pins_row(pins, i);
-    qsort(rows, nr, sizeof *rows, compare_pinned);
-    int status = CF_OK;
-    for (size_t i = 0; i < nr && i < CF_ASKED_GROUPS && status == CF_OK; i++)
-        if (rows[i]->sample_bytes > 0)
-            status = cf_holders_ask(holders, rows[i]->sample, err);
-    return status;
-}
-
-struct largest {
-    struct cf_chunk chunks[CF_ASKED_LARGEST]; /* the largest first */
-    size_t nr;
-};
-
-static void consider(struct largest *largest, const struct cf_chunk *chunk) {
-    size_t at = largest->nr;
-    if (at == CF_ASKED_LARGEST && chunk->bytes <= largest->chunks[at - 1].bytes)
-        return;
-    if (at < CF_ASKED_LARGEST)
-        largest->nr++;
-    else
-        at--;
-    for (; at > 0 && largest->chunks[at - 1].bytes < chunk->bytes; at--)
-        largest->chunks[at] = largest->chunks[at - 1];
-    largest->chunks[at] = *chunk;
-}
-
-static int ask_largest(struct cf_holders *holders, const struct cf_chunkmap *map,
-                       struct cf_err *err) {
-    struct largest largest = {.nr = 0};
-    for (size_t i = 0; i < cf_chunkmap_nr_heaps(map); i++) {
-        struct cf_chunk_iter iter;
-        struct cf_chunk chunk;
-        cf_chunk_iter_init(&iter, map, cf_chunkmap_heap(map, i), 0);
-        while (cf_chunk_iter_next(&iter, &chunk))
-            if (chunk.state == CF_CHUNK_LIVE)
-                consider(&largest, &chunk);
-    }
-    for (size_t i = 0; i < cf_chunkmap_nr_mmapped(map); i++) {
-        const struct cf_mmapped *row = cf_chunkmap_mmapped(map, i);
-        struct cf_chunk chunk = {.addr = row->addr, .bytes = row->bytes};
-        if (!row->in_tcache)
-            consider(&largest, &chunk);
-    }
-    int status = CF_OK;
-    for (size_t i = 0; i < largest.nr && status == CF_OK; i++)
-        status = cf_holders_ask(holders, largest.chunks[i].addr, err);
-    return status;
-}
-
-static int compare_addrs(const void *a, const void *b) {
-    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-    return left < right ? -1 : left > right;
-}
-
 static int search(struct cf_holding *holding, const struct cf_context *ctx,
                   const struct cf_reading *reading, struct cf_err *err) {
-    size_t nr = cf_ptmalloc_nr_tcaches(reading->pt);
-    CF_CLEANUP_FREE uint64_t *silent = calloc(nr + 1, sizeof *silent);
-    if (silent == NULL)
-        return cf_err_nomem(err, nr * sizeof *silent, "the list of tcaches");
-    for (size_t i = 0; i < nr; i++)
-        silent[i] = cf_ptmalloc_tcache(reading->pt, i)->addr;
-    qsort(silent, nr, sizeof *silent, compare_addrs);
     const struct cf_holders_input input = {
         .mem = reading->mem, .mark = holding->reach->mark, .roots = &holding->reach->roots,
-        .silent = silent, .nr_silent = nr,
+        .silent = holding->reach->silent, .nr_silent = holding->reach->nr_silent,
     };
     int status = cf_holders_find(ctx, &input, &holding->holders, err);
     if (status != CF_EOUTPUT && status != CF_EUSAGE)
@@ -128,19 +27,112 @@ static int search(struct cf_holding *holding, const struct cf_context *ctx,
     return CF_OK;
 }
 
+/* A variable as a whole, where symbols tell how far it goes; a stack with its thread's registers;
+ * a mapping; else the word alone. */
+static struct cf_held held_by(const struct cf_holding *holding, const struct cf_hop *hop) {
+    const struct cf_root *root = hop->root;
+    struct cf_held held = {.kind = root->kind, .start = hop->addr, .thread = -1};
+    struct cf_symbol symbol;
+    held.end = hop->addr + cf_mark_resolver(holding->reach->mark)->word_bytes;
+    switch (root->kind) {
+    case CF_ROOT_GLOBAL:
+        if (cf_symbols_lookup(holding->naming->reading->symbols, hop->addr, &symbol) &&
+            hop->addr - symbol.addr < symbol.bytes) {
+            held.start = symbol.addr;
+            held.end = symbol.addr + symbol.bytes;
+        }
+        return held;
+    case CF_ROOT_STACK:
+    case CF_ROOT_REGISTER:
+        held.thread = root->thread;
+        held.start = held.end = 0;
+        for (size_t i = 0; i < holding->reach->roots.rows.len; i++) {
+            const struct cf_root *row = &holding->reach->roots.rows.items[i];
+            if (row->kind != CF_ROOT_STACK || row->thread != root->thread)
+                continue;
+            held.start = row->start;
+            held.end = row->end;
+        }
+        return held;
+    case CF_ROOT_MAPPING:
+        held.start = root->start;
+        held.end = root->end;
+        return held;
+    default:
+        return held;
+    }
+}
+
+static bool is_same(const struct cf_held *a, const struct cf_held *b) {
+    bool is_thread = a->thread >= 0 && a->thread == b->thread;
+    return is_thread || (a->thread < 0 && b->thread < 0 && a->start == b->start);
+}
+
+/* The answer's weight goes to its root. */
+static int weigh(struct cf_holding *holding, const struct cf_asked *asked, struct cf_err *err) {
+    const struct cf_way *way = cf_holders_way(&holding->holders, asked->addr);
+    if (way == NULL || way->length == 0)
+        return CF_OK;
+    struct cf_held held = held_by(holding, &way->hops.items[0]);
+    struct cf_heldroot *row = NULL;
+    for (size_t i = 0; i < holding->roots.len && row == NULL; i++)
+        if (is_same(&holding->roots.items[i].held, &held))
+            row = &holding->roots.items[i];
+    if (row == NULL) {
+        row = cf_array_push(&holding->roots);
+        if (row == NULL)
+            return cf_err_nomem(err, sizeof *row, "a holder");
+        *row = (struct cf_heldroot){.held = held, .hop = way->hops.items[0]};
+    }
+    if (asked->weight > row->weight)
+        row->weight = asked->weight;
+    return CF_OK;
+}
+
+static int compare_weights(const void *a, const void *b) {
+    const struct cf_heldroot *left = a, *right = b;
+    if (left->weight != right->weight)
+        return left->weight > right->weight ? -1 : 1;
+    return left->held.start < right->held.start ? -1 : left->held.start > right->held.start;
+}
+
+/* Each costs a mark of its own: few, and none of them on a large heap unless asked for. */
+static int count_held(struct cf_holding *holding, const struct cf_context *ctx,
+                      const struct cf_mem *mem, bool retained, struct cf_err *err) {
+    uint64_t scanned = cf_mark_stats(holding->reach->mark)->chunks;
+    int status = CF_OK;
+    if (holding->roots.len > 1)
+        qsort(holding->roots.items, holding->roots.len, sizeof *holding->roots.items,
+              compare_weights);
+    if (scanned > CF_HELD_CHUNKS_MAX && !retained) {
+        holding->roots.len = 0;
+        cf_log(ctx, "what a holder keeps alive is not counted: more than %d chunks (--retained"
+                    " counts it)", CF_HELD_CHUNKS_MAX);
+    }
+    if (holding->roots.len > CF_HELD_ROOTS)
+        holding->roots.len = CF_HELD_ROOTS;
+    for (size_t i = 0; i < holding->roots.len && status == CF_OK; i++) {
+        cf_progress(ctx, "counting what is held", i, holding->roots.len);
+        status = cf_held_count(ctx, mem, holding->reach, &holding->roots.items[i].held, err);
+    }
+    return status;
+}
+
 int cf_holding_find(struct cf_holding *holding, const struct cf_context *ctx,
                     const struct cf_reading *reading, const struct cf_reach *reach,
                     struct cf_types *types, const struct cf_kept *kept,
-                    const struct cf_naming *naming, struct cf_err *err) {
+                    const struct cf_naming *naming, bool retained, struct cf_err *err) {
     holding->reach = reach;
     holding->types = types;
     holding->naming = naming;
-    int status = ask_top_pins(&holding->holders, &kept->top_pins, err);
+    int status = cf_asking_choose(&holding->asking, reach->mark, kept, types, err);
+    for (size_t i = 0; i < holding->asking.rows.len && status == CF_OK; i++)
+        status = cf_holders_ask(&holding->holders, holding->asking.rows.items[i].addr, err);
     if (status == CF_OK)
-        status = ask_page_pins(&holding->holders, kept->page_pins, err);
-    if (status == CF_OK)
-        status = ask_largest(&holding->holders, cf_ptmalloc_map(reading->pt), err);
-    return status == CF_OK ? search(holding, ctx, reading, err) : status;
+        status = search(holding, ctx, reading, err);
+    for (size_t i = 0; i < holding->asking.rows.len && status == CF_OK; i++)
+        status = weigh(holding, &holding->asking.rows.items[i], err);
+    return status == CF_OK ? count_held(holding, ctx, reading->mem, retained, err) : status;
 }
 
 /* "Session, 96 bytes" or "96 bytes". */
@@ -244,6 +236,26 @@ static int store_way(const struct cf_holding *holding, const struct cf_way *way,
     return status == CF_OK ? cf_rows_holder(db, way->addr, summary, err) : status;
 }
 
+/* "connections (server)", "thread 4711": the root, not the word in it. */
+static void label_held(const struct cf_holding *holding, const struct cf_heldroot *row, char *out,
+                       size_t bytes) {
+    struct cf_hop hop = row->hop;
+    if (row->held.kind == CF_ROOT_GLOBAL)
+        hop.addr = row->held.start;
+    label_root(holding, &hop, out, bytes);
+}
+
+static int store_held(const struct cf_holding *holding, struct cf_db *db, struct cf_err *err) {
+    char label[LABEL_BYTES];
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    int status = cf_rows_held_begin(&in, db, err);
+    for (size_t i = 0; i < holding->roots.len && status == CF_OK; i++) {
+        label_held(holding, &holding->roots.items[i], label, sizeof label);
+        status = cf_rows_held(&in, &holding->roots.items[i].held, label, err);
+    }
+    return status;
+}
+
 int cf_holding_store(const struct cf_holding *holding, struct cf_db *db, struct cf_err *err) {
     CF_CLEANUP_INSERT struct cf_insert in = {0};
     int status = cf_rows_hops_begin(&in, db, err);
@@ -252,9 +264,11 @@ int cf_holding_store(const struct cf_holding *holding, struct cf_db *db, struct 
         if (way->length > 0)
             status = store_way(holding, way, db, &in, err);
     }
-    return status;
+    return status == CF_OK ? store_held(holding, db, err) : status;
 }
 
 void cf_holding_fini(struct cf_holding *holding) {
     cf_holders_fini(&holding->holders);
+    cf_asking_fini(&holding->asking);
+    cf_array_free(&holding->roots);
 }

@@ -1,34 +1,46 @@
 /*
- * Holders: which chunks are worth asking about, the search for who holds them, and what a person
- * calls each hop. Asked are the topmost pin of each arena, the sample of each of the costliest
- * groups of page pins, and the largest live chunks; CF_ASKED_MAX together.
+ * Holders: the search for who holds the chunks that are worth asking about (lib/asking.h), what a
+ * person calls each hop, and what the holders that explain the most keep alive.
  */
 #ifndef CF_LIB_HOLDING_H
 #define CF_LIB_HOLDING_H
 
+#include "analysis/held.h"
 #include "analysis/holders.h"
 #include "analysis/kept.h"
 #include "analysis/reach.h"
 #include "analysis/types.h"
+#include "base/array.h"
+#include "lib/asking.h"
 #include "lib/naming.h"
 #include "lib/reading.h"
 #include "store/db.h"
 
-enum { CF_ASKED_PINS = 200, CF_ASKED_GROUPS = 40, CF_ASKED_LARGEST = 20 };
+enum { CF_HELD_ROOTS = 3, CF_HELD_CHUNKS_MAX = 2000000 };
+
+/* A root that holds asked chunks. */
+struct cf_heldroot {
+    struct cf_held held;
+    struct cf_hop hop; /* of the first of them */
+    uint64_t weight;   /* of the weightiest */
+};
 
 struct cf_holding {
+    struct cf_asking asking;
     struct cf_holders holders;
+    CF_ARRAY(struct cf_heldroot) roots; /* the weightiest first */
     const struct cf_reach *reach;
     struct cf_types *types;
     const struct cf_naming *naming;
 };
 
 /* After the mark, types and pins. `holding` is all zero; borrows all of them. Where there is no
- * room for the search's file, holders stay unknown and the reason is logged. */
+ * room for the search's file, holders stay unknown and the reason is logged. What holders keep
+ * alive is counted on heaps of up to CF_HELD_CHUNKS_MAX reached chunks, or with `retained`. */
 int cf_holding_find(struct cf_holding *holding, const struct cf_context *ctx,
                     const struct cf_reading *reading, const struct cf_reach *reach,
                     struct cf_types *types, const struct cf_kept *kept,
-                    const struct cf_naming *naming, struct cf_err *err);
+                    const struct cf_naming *naming, bool retained, struct cf_err *err);
 int cf_holding_store(const struct cf_holding *holding, struct cf_db *db, struct cf_err *err);
 void cf_holding_fini(struct cf_holding *holding);
 

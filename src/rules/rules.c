@@ -40,6 +40,8 @@
 /* What the sentences of several verdicts have in common. */
 #define NO_LEAK "[It is not a leak: {small_leak_bytes:amount} is unreachable. ]"
 #define UNREACHED "[Unreachable, and so leaked, is {small_leak_bytes:amount}. ]"
+#define KIND "[{kind_bytes:bytes} of it is of type {main_kind:text}. ]"
+#define HOLDER "[Held by {main_holder:text}: nothing else keeps {holder_bytes:bytes} alive. ]"
 #define TRIM_NOW "malloc_trim(0) would return {releasable_bytes:amount} now"
 #define PINNED                                                                                     \
     "[; {pinned_bytes:bytes} is pinned by {pinning_chunks:count} live chunk{pinning_chunks:s} on " \
@@ -160,8 +162,8 @@ const struct cf_rule cf_rules[] = {
         .title = "RETENTION SUSPECTED: {big_chunks:count} live chunks of one size, "
                  "{big_size:bytes}, hold {big_bytes:bytes}, {big_percent:percent} of all that is "
                  "live.",
-        .detail = "The program still reaches them. So many of one kind look like a collection that "
-                  "only grows; one core cannot show growth. " UNREACHED
+        .detail = "The program still reaches them. " HOLDER KIND "So many of one kind look like a "
+                  "collection that only grows; one core cannot show growth. " UNREACHED
                   "Free memory that glibc keeps is {retained_free_bytes:amount}.",
         .advice = "Take a second core later and compare the two",
         .sql = "SELECT * FROM v_live_size LIMIT 10",
@@ -172,7 +174,7 @@ const struct cf_rule cf_rules[] = {
         .bytes = "live_resident_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
         .title = "IN USE: {live_resident_bytes:bytes} of {heap_resident_bytes:bytes} resident heap "
                  "is live, in {live_chunks:count} chunks.",
-        .detail = UNREACHED
+        .detail = HOLDER KIND UNREACHED
                   "Free memory that glibc keeps is {retained_free_bytes:amount} "
                   "({retained_percent:percent}); " TRIM_NOW ". Whether all that is live should be, "
                   "one core cannot say.",

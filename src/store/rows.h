@@ -8,6 +8,7 @@
 
 #include "analysis/allocators.h"
 #include "analysis/budget.h"
+#include "analysis/held.h"
 #include "analysis/holders.h"
 #include "analysis/holes.h"
 #include "analysis/kept.h"
@@ -44,11 +45,16 @@ int cf_rows_reach(struct cf_db *db, const struct cf_ptmalloc *pt, const struct c
                   const struct cf_leaks *leaks, const struct cf_types *types, struct cf_err *err);
 
 /* rows_holders.c: holder, a row for each hop with its label; and the summary of a chunk's way in
- * top_pin and page_pin, after rows_kept. */
+ * top_pin, page_pin and type, after these are filled. */
 int cf_rows_hops_begin(struct cf_insert *in, struct cf_db *db, struct cf_err *err);
 int cf_rows_hop(struct cf_insert *in, uint64_t chunk, const struct cf_hop *hop, const char *label,
                 struct cf_err *err);
 int cf_rows_holder(struct cf_db *db, uint64_t chunk, const char *summary, struct cf_err *err);
+
+/* held: what a root keeps alive. */
+int cf_rows_held_begin(struct cf_insert *in, struct cf_db *db, struct cf_err *err);
+int cf_rows_held(struct cf_insert *in, const struct cf_held *held, const char *label,
+                 struct cf_err *err);
 
 /* rows_types.c: type. */
 int cf_rows_types(struct cf_db *db, const struct cf_types *types, struct cf_err *err);

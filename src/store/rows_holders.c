@@ -20,9 +20,10 @@ int cf_rows_holder(struct cf_db *db, uint64_t chunk, const char *summary, struct
     static const char *const updates[] = {
         "UPDATE top_pin SET holder = ?2 WHERE address = ?1",
         "UPDATE page_pin SET holder = ?2 WHERE sample_address = ?1",
+        "UPDATE type SET holder = ?2 WHERE sample_address = ?1",
     };
     int status = CF_OK;
-    for (size_t i = 0; i < 2 && status == CF_OK; i++) {
+    for (size_t i = 0; i < sizeof updates / sizeof *updates && status == CF_OK; i++) {
         CF_CLEANUP_STMT struct cf_stmt *stmt = NULL;
         status = cf_db_prepare(db, updates[i], &stmt, err);
         if (status != CF_OK)
@@ -32,4 +33,18 @@ int cf_rows_holder(struct cf_db *db, uint64_t chunk, const char *summary, struct
         status = cf_stmt_run(stmt, err);
     }
     return status;
+}
+
+int cf_rows_held_begin(struct cf_insert *in, struct cf_db *db, struct cf_err *err) {
+    return cf_insert_begin(in, db, "held", "kind, address, label, chunks, bytes", err);
+}
+
+int cf_rows_held(struct cf_insert *in, const struct cf_held *held, const char *label,
+                 struct cf_err *err) {
+    cf_insert_text(in, cf_root_kind_name(held->kind));
+    cf_insert_u64_if(in, held->end > held->start, held->start);
+    cf_insert_text(in, label);
+    cf_insert_u64(in, held->chunks);
+    cf_insert_u64(in, held->bytes);
+    return cf_insert_row(in, err);
 }

@@ -101,7 +101,7 @@ static int insert_page_pins(struct cf_db *db, const struct cf_page_pins *pins,
         cf_insert_u64(&in, pin->chunks);
         cf_insert_u64(&in, pin->live_bytes);
         cf_insert_u64(&in, pin->pinned_bytes);
-        cf_insert_u64_if(&in, pin->sample_bytes > 0, pin->sample);
+        cf_insert_u64(&in, pin->sample);
         status = cf_insert_row(&in, err);
     }
     return status;

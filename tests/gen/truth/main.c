@@ -11,6 +11,7 @@
 
 static const struct truth_scenario *const files[] = {
     truth_main_heap, truth_arenas, truth_incidents, truth_trims, truth_leaks, truth_verdicts,
+    truth_growth,
 };
 
 static void list_scenarios(void) {

@@ -80,5 +80,6 @@ extern const struct truth_scenario truth_incidents[];
 extern const struct truth_scenario truth_trims[];
 extern const struct truth_scenario truth_leaks[];
 extern const struct truth_scenario truth_verdicts[];
+extern const struct truth_scenario truth_growth[];
 
 #endif
