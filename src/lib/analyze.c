@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "lib/holding.h"
 #include "lib/naming.h"
+#include "lib/previews.h"
 #include "lib/process.h"
 #include "lib/reading.h"
 #include "rules/rules.h"
@@ -102,6 +103,7 @@ static int store_meta(struct run *run, enum cf_outcome outcome, struct cf_err *e
         .chunks = chunks_name(run->options->chunks),
         .nr_unwound = cf_frames_nr_unwound(run->frames),
         .reachability = run->reach != NULL,
+        .previews = run->options->previews && run->reach != NULL,
         .outcome = outcome,
     };
     return cf_rows_meta(cf_store_db(run->store), run->reading.pt, run->reading.modules, &meta, err);
@@ -127,6 +129,8 @@ static int store_tables(struct run *run, enum cf_outcome outcome, struct cf_err 
         status = cf_rows_kept(db, &run->kept, err);
     if (status == CF_OK && run->reach != NULL)
         status = cf_holding_store(&run->holding, db, err);
+    if (status == CF_OK && run->reach != NULL && run->options->previews)
+        status = cf_previews_store(&run->holding, db, err);
     if (status == CF_OK)
         status = cf_process_store(&run->process, &run->reading, run->options, db, err);
     if (status == CF_OK)

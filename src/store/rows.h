@@ -56,6 +56,17 @@ int cf_rows_held_begin(struct cf_insert *in, struct cf_db *db, struct cf_err *er
 int cf_rows_held(struct cf_insert *in, const struct cf_held *held, const char *label,
                  struct cf_err *err);
 
+/* rows_preview.c: preview, only with --previews; a chunk that is there already is passed over. */
+struct cf_preview_row {
+    uint64_t addr; /* of the header */
+    uint64_t bytes;
+    const char *type; /* NULL: not known */
+    const char *text;
+};
+
+int cf_rows_previews_begin(struct cf_insert *in, struct cf_db *db, struct cf_err *err);
+int cf_rows_preview(struct cf_insert *in, const struct cf_preview_row *row, struct cf_err *err);
+
 /* rows_types.c: type. */
 int cf_rows_types(struct cf_db *db, const struct cf_types *types, struct cf_err *err);
 
@@ -87,6 +98,7 @@ struct cf_meta {
     size_t nr_unwound;            /* threads */
     const char *chunks;           /* all, free, none */
     bool reachability;            /* live chunks were examined */
+    bool previews;                /* words of texts are kept */
     enum cf_outcome outcome;
 };
 

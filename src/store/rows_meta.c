@@ -99,6 +99,7 @@ int cf_rows_meta(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf
     put_u64(&to, "threads_unwound", meta->nr_unwound);
     put_text(&to, "chunks", meta->chunks);
     put_u64(&to, "reachability", meta->reachability);
+    put_u64(&to, "previews", meta->previews);
     put_u64(&to, "anomalies",
             cf_core_nr_flaws(cf_mem_core(mem)) + cf_mem_nr_flaws(mem) +
                 cf_ptmalloc_nr_anomalies_seen(pt));

@@ -1,0 +1,68 @@
+/*
+ * Objects of Rust behind a trait: their own bytes say nothing, but whoever holds one has two words,
+ * and the second leads to a table in a module's data.
+ *
+ *     owner | data | table |       table | drop or 0 | size | align | functions ...
+ *
+ * The function that drops a value is named after its type. Tables of C that happen to look so
+ * have no size that fits the chunk.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/typename.h"
+#include "analysis/typestate.h"
+
+enum { SNUG_BYTES = 24, ALIGN_MAX = 4096, NAME_ROOM = 1024 };
+
+static const char *const drops[] = {"core::ptr::drop_in_place<", "core::ptr::drop_in_place::<"};
+
+/* "app::Session" of "core::ptr::drop_in_place<app::Session>", in place. */
+static bool take_dropped(char *name) {
+    for (size_t i = 0; i < sizeof drops / sizeof *drops; i++) {
+        size_t length = strlen(drops[i]), end = strlen(name);
+        if (strncmp(name, drops[i], length) != 0 || name[end - 1] != '>')
+            continue;
+        name[end - 1] = '\0';
+        memmove(name, name + length, end - length);
+        return true;
+    }
+    return false;
+}
+
+static uint32_t name_trait(struct cf_types *types, uint64_t table, uint64_t drop) {
+    char name[NAME_ROOM];
+    uint64_t offset;
+    if (drop != 0 && cf_types_symbol(types, drop, name, sizeof name, &offset) && offset == 0 &&
+        take_dropped(name)) {
+        cf_typename_shorten(name, CF_TYPE_NAME_BYTES - 1);
+        return cf_types_intern(types, name, CF_EVIDENCE_VTABLE);
+    }
+    return cf_types_of_table(types, table);
+}
+
+/* The size and the drop function that a table gives; false: it is none. */
+static bool read_table(const struct cf_types *types, uint64_t table, uint64_t *drop,
+                       uint64_t *size) {
+    const struct cf_mem *mem = types->input.mem;
+    const struct cf_module_span *span = cf_types_span(types, table);
+    unsigned w = types->word;
+    uint64_t align;
+    if (span == NULL || span->is_code || table % w != 0 || !cf_mem_word(mem, table, drop) ||
+        !cf_mem_word(mem, table + w, size) || !cf_mem_word(mem, table + 2 * w, &align))
+        return false;
+    return align != 0 && align <= ALIGN_MAX && (align & (align - 1)) == 0 &&
+           (*drop == 0 || cf_types_leads_to_code(types, table)) &&
+           cf_types_leads_to_code(types, table + 3 * w);
+}
+
+void cf_types_look_for_trait(struct cf_types *types, uint64_t data, uint64_t table) {
+    uint64_t usable, drop, size;
+    if (table - types->modules_low >= types->modules_span ||
+        !read_table(types, table, &drop, &size) || size == 0)
+        return;
+    size_t number = cf_types_buffer_at(types, data, &usable);
+    if (number == CF_NO_CHUNK || size > usable || usable - size > SNUG_BYTES)
+        return;
+    cf_types_name_chunk(types, number, name_trait(types, table, drop));
+}
