@@ -6,6 +6,7 @@
 #include "analysis/kept.h"
 #include "analysis/leak.h"
 #include "analysis/reach.h"
+#include "analysis/retained.h"
 #include "analysis/sweep.h"
 #include "analysis/types.h"
 #include "base/cleanup.h"
@@ -36,11 +37,13 @@ struct run {
     struct cf_leaks leaks;
     struct cf_naming naming;
     struct cf_holding holding;
+    struct cf_retained retained; /* empty unless asked for */
     struct cf_process process;
 };
 
 /* In the opposite order: each borrows from those above it. */
 static void run_fini(struct run *run) {
+    cf_retained_fini(&run->retained);
     cf_holding_fini(&run->holding);
     cf_leaks_fini(&run->leaks);
     cf_types_free(run->types);
@@ -74,6 +77,17 @@ static int examine(struct run *run, struct cf_err *err) {
     return status;
 }
 
+/* Where its temporary files find no room, the rest of the analysis stands without it. */
+static int find_retained(struct run *run, struct cf_err *err) {
+    int status = cf_retained_find(&run->retained, run->ctx, run->reading.mem, run->reach, err);
+    if (status != CF_EOUTPUT && status != CF_EUSAGE)
+        return status;
+    cf_log(run->ctx, "--retained: %s", err != NULL ? err->text : "no room");
+    cf_retained_fini(&run->retained);
+    run->retained = (struct cf_retained){0};
+    return CF_OK;
+}
+
 static int analyze_heap(struct run *run, struct cf_err *err) {
     const struct cf_ptmalloc *pt = run->reading.pt;
     int status = CF_OK;
@@ -84,6 +98,8 @@ static int analyze_heap(struct run *run, struct cf_err *err) {
     if (status == CF_OK && run->reach != NULL)
         status = cf_holding_find(&run->holding, run->ctx, &run->reading, run->reach, run->types,
                                  &run->kept, &run->naming, run->options->retained, err);
+    if (status == CF_OK && run->reach != NULL && run->options->retained)
+        status = find_retained(run, err);
     if (status == CF_OK)
         status = cf_sweep(run->ctx, run->reading.mem, &run->kept.trim, cf_ptmalloc_map(pt),
                           cf_ptmalloc_nr_arenas(pt), &run->sizes, &run->holes, err);
@@ -129,6 +145,8 @@ static int store_tables(struct run *run, enum cf_outcome outcome, struct cf_err 
         status = cf_rows_kept(db, &run->kept, err);
     if (status == CF_OK && run->reach != NULL)
         status = cf_holding_store(&run->holding, db, err);
+    if (status == CF_OK && run->retained.rows.len > 0)
+        status = cf_rows_retained(db, &run->retained, run->types, err);
     if (status == CF_OK && run->reach != NULL && run->options->previews)
         status = cf_previews_store(&run->holding, db, err);
     if (status == CF_OK)

@@ -15,6 +15,7 @@
 #include "analysis/kernel.h"
 #include "analysis/leak.h"
 #include "analysis/reach.h"
+#include "analysis/retained.h"
 #include "analysis/sizes.h"
 #include "analysis/types.h"
 #include "corefrag.h"
@@ -66,6 +67,10 @@ struct cf_preview_row {
 
 int cf_rows_previews_begin(struct cf_insert *in, struct cf_db *db, struct cf_err *err);
 int cf_rows_preview(struct cf_insert *in, const struct cf_preview_row *row, struct cf_err *err);
+
+/* rows_retained.c: retained, only with --retained. */
+int cf_rows_retained(struct cf_db *db, const struct cf_retained *retained, struct cf_types *types,
+                     struct cf_err *err);
 
 /* rows_types.c: type. */
 int cf_rows_types(struct cf_db *db, const struct cf_types *types, struct cf_err *err);

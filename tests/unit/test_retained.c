@@ -1,0 +1,207 @@
+/* What each chunk alone keeps alive, against counting what is lost without it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/retained.h"
+#include "rootworld.h"
+
+static struct cf_retained find(struct rootworld *w) {
+    struct cf_retained retained = {0};
+    rw_mark(w);
+    assert_int_equal(cf_retained_find(&retained, NULL, w->mem, &w->reach, NULL), CF_OK);
+    return retained;
+}
+
+static const struct cf_retained_row *row_of(const struct cf_retained *retained, uint64_t addr) {
+    for (size_t i = 0; i < retained->rows.len; i++)
+        if (retained->rows.items[i].addr == addr)
+            return &retained->rows.items[i];
+    return NULL;
+}
+
+static void assert_row(const struct cf_retained *retained, uint64_t addr, uint64_t chunks,
+                       uint64_t bytes, uint64_t dominator) {
+    const struct cf_retained_row *row = row_of(retained, addr);
+    assert_non_null(row);
+    assert_int_equal(row->chunks, chunks);
+    assert_int_equal(row->retained_bytes, bytes);
+    assert_int_equal(row->dominator, dominator);
+}
+
+/* root -> a -> b -> d -> e; a -> c -> d: d hangs on a, since b and c both lead to it. */
+static void two_ways_meet_below_where_they_part(void **state) {
+    (void)state;
+    struct rootworld *w = rootworld_new(CF_MACHINE_X86_64, 8, PAGE);
+    uint64_t a = rw_add(w, 2), b = rw_add(w, 3), c = rw_add(w, 4), d = rw_add(w, 5);
+    uint64_t e = rw_add(w, 6), lost = rw_add(w, 2);
+    rw_root(w, CF_ROOT_GLOBAL, 0, a);
+    rw_point(w, a, 0, b);
+    rw_point(w, a, 1, c);
+    rw_point(w, b, 0, d);
+    rw_point(w, c, 0, d);
+    rw_point(w, d, 0, e);
+    rw_point(w, e, 0, a); /* and back */
+    rw_point(w, lost, 0, d);
+    struct cf_retained retained = find(w);
+    assert_int_equal(retained.chunks, 5);
+    assert_int_equal(retained.bytes, 20 * 16);
+    assert_int_equal(retained.rows.len, 5);
+    assert_row(&retained, a, 5, 20 * 16, 0);
+    assert_row(&retained, b, 1, 3 * 16, a);
+    assert_row(&retained, c, 1, 4 * 16, a);
+    assert_row(&retained, d, 2, 11 * 16, a);
+    assert_row(&retained, e, 1, 6 * 16, d);
+    assert_int_equal(retained.rows.items[0].addr, a);
+    cf_retained_fini(&retained);
+    rootworld_free(w);
+}
+
+static void what_two_roots_lead_to_hangs_on_none(void **state) {
+    (void)state;
+    struct rootworld *w = rootworld_new(CF_MACHINE_I386, 8, PAGE);
+    uint64_t a = rw_add(w, 2), b = rw_add(w, 2), shared = rw_add(w, 4), below = rw_add(w, 2);
+    rw_root(w, CF_ROOT_GLOBAL, 0, a);
+    rw_root(w, CF_ROOT_TLS, 0, b);
+    rw_point(w, a, 0, shared);
+    rw_point(w, b, 0, shared);
+    rw_point(w, shared, 0, below);
+    struct cf_retained retained = find(w);
+    assert_row(&retained, a, 1, 2 * 8, 0);
+    assert_row(&retained, b, 1, 2 * 8, 0);
+    assert_row(&retained, shared, 2, 6 * 8, 0);
+    assert_row(&retained, below, 1, 2 * 8, shared);
+    cf_retained_fini(&retained);
+    rootworld_free(w);
+}
+
+enum { NODES = 60, EDGES_MAX = 4, ROUNDS = 60 };
+
+struct graph {
+    size_t nr_edges[NODES];
+    size_t edges[NODES][EDGES_MAX];
+    bool rooted[NODES];
+};
+
+static uint32_t next_random(uint32_t *seed) {
+    *seed = *seed * 1664525 + 1013904223;
+    return *seed >> 8;
+}
+
+/* What is reached when `without` (NODES: none) is not there. */
+static void reach(const struct graph *graph, size_t without, bool *out) {
+    bool again = true;
+    for (size_t i = 0; i < NODES; i++)
+        out[i] = graph->rooted[i] && i != without;
+    while (again) {
+        again = false;
+        for (size_t i = 0; i < NODES; i++)
+            for (size_t e = 0; out[i] && e < graph->nr_edges[i]; e++) {
+                size_t to = graph->edges[i][e];
+                again |= to != without && !out[to];
+                out[to] |= to != without;
+            }
+    }
+}
+
+static void check_against_counting(const struct graph *graph, const struct rootworld *w,
+                                   const struct cf_retained *retained) {
+    bool all[NODES], rest[NODES];
+    reach(graph, NODES, all);
+    for (size_t i = 0; i < NODES; i++) {
+        const struct cf_retained_row *row = row_of(retained, w->chunks[i].addr);
+        assert_int_equal(row != NULL, all[i]);
+        if (row == NULL)
+            continue;
+        uint64_t chunks = 0, bytes = 0;
+        reach(graph, i, rest);
+        for (size_t j = 0; j < NODES; j++) {
+            chunks += all[j] && !rest[j];
+            bytes += all[j] && !rest[j] ? w->chunks[j].bytes : 0;
+        }
+        assert_int_equal(row->chunks, chunks);
+        assert_int_equal(row->retained_bytes, bytes);
+    }
+}
+
+static void random_graphs_agree_with_counting(void **state) {
+    (void)state;
+    uint32_t seed = 7;
+    for (size_t round = 0; round < ROUNDS; round++) {
+        struct rootworld *w = rootworld_new(CF_MACHINE_X86_64, NODES, 8 * PAGE);
+        struct graph graph;
+        memset(&graph, 0, sizeof graph);
+        for (size_t i = 0; i < NODES; i++)
+            (void)rw_add(w, EDGES_MAX / 2 + 1 + next_random(&seed) % 5);
+        for (size_t i = 0; i < NODES; i++) {
+            graph.nr_edges[i] = next_random(&seed) % (EDGES_MAX + 1);
+            for (unsigned e = 0; e < graph.nr_edges[i]; e++) {
+                graph.edges[i][e] = next_random(&seed) % NODES;
+                rw_point(w, w->chunks[i].addr, e, w->chunks[graph.edges[i][e]].addr);
+            }
+        }
+        for (unsigned i = 0; i < 1 + round % 4; i++) {
+            size_t at = next_random(&seed) % NODES;
+            graph.rooted[at] = true;
+            rw_root(w, CF_ROOT_GLOBAL, i, w->chunks[at].addr);
+        }
+        struct cf_retained retained = find(w);
+        check_against_counting(&graph, w, &retained);
+        cf_retained_fini(&retained);
+        rootworld_free(w);
+    }
+}
+
+enum { LONG = 200000 };
+
+/* A list with a back edge from each node to the one before it, and to one at any time before. */
+static void long_lists_need_neither_depth_nor_time(void **state) {
+    (void)state;
+    struct rootworld *w = rootworld_new(CF_MACHINE_X86_64, LONG, (uint64_t)LONG * 48);
+    uint32_t seed = 3;
+    for (size_t i = 0; i < LONG; i++)
+        (void)rw_add(w, 3);
+    for (size_t i = 0; i + 1 < LONG; i++) {
+        rw_point(w, w->chunks[i].addr, 0, w->chunks[i + 1].addr);
+        rw_point(w, w->chunks[i + 1].addr, 1, w->chunks[i].addr);
+        rw_point(w, w->chunks[i + 1].addr, 2, w->chunks[next_random(&seed) % (i + 1)].addr);
+    }
+    rw_root(w, CF_ROOT_GLOBAL, 0, w->chunks[0].addr);
+    struct cf_retained retained = find(w);
+    assert_int_equal(retained.chunks, LONG);
+    assert_int_equal(retained.rows.len, CF_RETAINED_MAX);
+    for (size_t i = 0; i < CF_RETAINED_MAX; i++) {
+        assert_int_equal(retained.rows.items[i].addr, w->chunks[i].addr);
+        assert_int_equal(retained.rows.items[i].chunks, LONG - i);
+        assert_int_equal(retained.rows.items[i].retained_bytes, (LONG - i) * 48);
+    }
+    cf_retained_fini(&retained);
+    rootworld_free(w);
+}
+
+static void nothing_reached_is_no_row(void **state) {
+    (void)state;
+    struct rootworld *w = rootworld_new(CF_MACHINE_X86_64, 4, PAGE);
+    (void)rw_add(w, 2);
+    struct cf_retained retained = find(w);
+    assert_int_equal(retained.rows.len, 0);
+    assert_int_equal(retained.bytes, 0);
+    cf_retained_fini(&retained);
+    rootworld_free(w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_ways_meet_below_where_they_part),
+        cmocka_unit_test(what_two_roots_lead_to_hangs_on_none),
+        cmocka_unit_test(random_graphs_agree_with_counting),
+        cmocka_unit_test(long_lists_need_neither_depth_nor_time),
+        cmocka_unit_test(nothing_reached_is_no_row),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
