@@ -4,6 +4,7 @@
  *
  *     std::string   | p | length | capacity |    p[length] == 0, capacity + 1 fits the chunk snugly
  *     std::vector   | begin | end | end of storage |           the storage fits the chunk snugly
+ *     Box<dyn T>    | data | vtable |            analysis/traits.c
  *     FILE          | ... _IO_buf_base, _IO_buf_end (words 7 and 8 of a struct with the magic)
  */
 #include <stdlib.h>
@@ -37,10 +38,8 @@ static void set_owned(struct cf_types *types, size_t number, enum cf_owned owned
         types->owned[(number + 1) >> 6] |= 1ull << ((number + 1) & 63);
 }
 
-/* The live chunk whose user address is exactly `word`; its usable bytes, and how many more than
- * were asked for they may be. */
-static size_t buffer_at(const struct cf_types *types, uint64_t word, uint64_t *usable,
-                        uint64_t *slack) {
+size_t cf_types_buffer_at(const struct cf_types *types, uint64_t word, uint64_t *usable,
+                          uint64_t *slack) {
     const struct cf_resolver *resolver = types->input.resolver;
     uint64_t lowered = cf_resolver_lowered(resolver, word);
     if (!cf_resolver_in_span(resolver, lowered))
@@ -77,7 +76,7 @@ static void look(struct cf_types *types, uint64_t first, uint64_t second, uint64
     uint64_t usable, slack;
     if (!may_be_string && !may_be_vector)
         return;
-    size_t number = buffer_at(types, first, &usable, &slack);
+    size_t number = cf_types_buffer_at(types, first, &usable, &slack);
     if (number == CF_NO_CHUNK || cf_types_owned(types, number) != CF_OWNED_NOT)
         return;
     if (may_be_string && is_snug(third + 1, usable, slack) && ends_with_zero(types, first + second))
@@ -91,8 +90,8 @@ static void look_at_file(struct cf_types *types, const struct cf_payload *payloa
     if (payload->readable < 9 * types->word ||
         (uint32_t)cf_payload_word(types, payload, 0) >> 16 != 0xfbad)
         return;
-    size_t number = buffer_at(types, cf_payload_word(types, payload, 7 * types->word), &usable,
-                              &slack);
+    uint64_t buffer = cf_payload_word(types, payload, 7 * types->word);
+    size_t number = cf_types_buffer_at(types, buffer, &usable, &slack);
     if (number != CF_NO_CHUNK && cf_types_owned(types, number) == CF_OWNED_NOT)
         set_owned(types, number, CF_OWNED_STDIO);
 }
@@ -105,9 +104,12 @@ static void look_through(struct cf_types *types, const struct cf_payload *payloa
         words = most_words;
     for (uint64_t i = 0; i + 2 < words; i++) {
         uint64_t first = cf_payload_word(types, payload, i * types->word);
-        if (cf_resolver_in_span(resolver, cf_resolver_lowered(resolver, first)))
-            look(types, first, cf_payload_word(types, payload, (i + 1) * types->word),
-                 cf_payload_word(types, payload, (i + 2) * types->word));
+        if (!cf_resolver_in_span(resolver, cf_resolver_lowered(resolver, first)))
+            continue;
+        cf_types_look_for_trait(types, first,
+                                cf_payload_word(types, payload, (i + 1) * types->word));
+        look(types, first, cf_payload_word(types, payload, (i + 1) * types->word),
+             cf_payload_word(types, payload, (i + 2) * types->word));
     }
 }
 
@@ -125,6 +127,7 @@ static void look_at_chunk(struct cf_types *types, uint64_t user, uint64_t end,
             payload.readable = payload.bytes;
     }
     look_at_file(types, &payload);
+    cf_types_look_at_link_map(types, &payload);
     look_through(types, &payload, OWNER_WORDS);
 }
 
@@ -169,6 +172,23 @@ static void look_at_modules(struct cf_types *types) {
     }
 }
 
+/* Stacks and thread-local storage: where functions and threads hold their buffers. */
+static void look_at_roots(struct cf_types *types) {
+    const struct cf_roots *roots = types->input.roots;
+    for (size_t i = 0; roots != NULL && i < roots->rows.len; i++) {
+        const struct cf_root *root = &roots->rows.items[i];
+        if (root->kind != CF_ROOT_STACK && root->kind != CF_ROOT_TLS)
+            continue;
+        struct cf_payload payload = {.user = root->start, .bytes = root->end - root->start};
+        payload.at = cf_mem_span(types->input.mem, root->start, &payload.readable);
+        if (payload.at == NULL)
+            continue;
+        if (payload.readable > payload.bytes)
+            payload.readable = payload.bytes;
+        look_through(types, &payload, UINT64_MAX);
+    }
+}
+
 int cf_types_find_owned(const struct cf_context *ctx, struct cf_types *types,
                         struct cf_err *err) {
     const struct cf_resolver *resolver = types->input.resolver;
@@ -177,6 +197,8 @@ int cf_types_find_owned(const struct cf_context *ctx, struct cf_types *types,
     if (types->owned == NULL)
         return cf_err_nomem(err, words * sizeof *types->owned, "the plane of owned buffers");
     look_at_modules(types);
+    look_at_roots(types);
+    cf_types_look_at_threads(types);
     for (size_t i = 0; i < resolver->nr_extents; i++) {
         const struct cf_extent *extent = &resolver->extents[i];
         cf_progress(ctx, "looking for owners", i, resolver->nr_extents);

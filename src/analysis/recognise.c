@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/typename.h"
 #include "analysis/typestate.h"
 #include "sym/demangle.h"
 
@@ -14,6 +15,8 @@ enum {
     TEXT_LOOKED_AT = 256,
     POINTERS_LOOKED_AT = 32,
     POINTERS_MIN = 4,
+    NAME_ROOM = 1024,    /* for a name before it is shortened */
+    TABLE_WORDS = 4,     /* of a chunk that may lead to a table of functions */
 };
 
 enum libc_kind { LIBC_TCACHE, LIBC_DTV, LIBC_FILE, LIBC_LINK_MAP };
@@ -60,8 +63,15 @@ static uint32_t recognise_libc(struct cf_types *types, const struct cf_payload *
     return 0;
 }
 
-/* A string of the process, of printable bytes and ended by a zero. */
+/* The characters of names in source code; what is read as a name shall not be a text. */
+static bool is_of_names(unsigned char byte) {
+    return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= 'a' && byte <= 'z') || (byte != '\0' && strchr("_.$*<>:-", byte) != NULL);
+}
+
+/* A string of the process, ended by a zero; a constant may be in the module's file alone. */
 static bool read_name(const struct cf_types *types, uint64_t addr, char *out, size_t bytes) {
+    const struct cf_namer *namer = types->input.namer;
     uint64_t avail;
     const unsigned char *at = cf_mem_span(types->input.mem, addr, &avail);
     for (size_t i = 0; at != NULL && i < avail && i + 1 < bytes; i++) {
@@ -69,11 +79,17 @@ static bool read_name(const struct cf_types *types, uint64_t addr, char *out, si
             out[i] = '\0';
             return i > 0;
         }
-        if (at[i] <= 0x20 || at[i] >= 0x7f)
+        if (!is_of_names(at[i]))
             return false;
         out[i] = (char)at[i];
     }
-    return false;
+    if (at != NULL || namer == NULL || namer->text == NULL ||
+        !namer->text(namer->source, addr, out, bytes) || out[0] == '\0')
+        return false;
+    for (size_t i = 0; out[i] != '\0'; i++)
+        if (!is_of_names((unsigned char)out[i]))
+            return false;
+    return true;
 }
 
 /* The Itanium ABI's RTTI: the word in front of the functions leads to the type_info, whose second
@@ -81,7 +97,7 @@ static bool read_name(const struct cf_types *types, uint64_t addr, char *out, si
 static bool name_by_rtti(const struct cf_types *types, uint64_t vtable, char *out, size_t bytes) {
     static const char prefix[] = "typeinfo name for ";
     char mangled[CF_TYPE_NAME_BYTES] = "_ZTS";
-    char readable[CF_TYPE_NAME_BYTES * 2];
+    char readable[NAME_ROOM];
     uint64_t type_info, name;
     if (!cf_mem_word(types->input.mem, vtable - types->word, &type_info) ||
         cf_types_span(types, type_info) == NULL ||
@@ -97,7 +113,7 @@ static bool name_by_rtti(const struct cf_types *types, uint64_t vtable, char *ou
     return true;
 }
 
-static bool leads_to_code(const struct cf_types *types, uint64_t addr) {
+bool cf_types_leads_to_code(const struct cf_types *types, uint64_t addr) {
     uint64_t function;
     const struct cf_module_span *span;
     if (!cf_mem_word(types->input.mem, addr, &function) || function == 0)
@@ -106,8 +122,8 @@ static bool leads_to_code(const struct cf_types *types, uint64_t addr) {
     return span != NULL && span->is_code;
 }
 
-static bool symbol_at(const struct cf_types *types, uint64_t addr, char *out, size_t bytes,
-                      uint64_t *offset) {
+bool cf_types_symbol(const struct cf_types *types, uint64_t addr, char *out, size_t bytes,
+                     uint64_t *offset) {
     const struct cf_namer *namer = types->input.namer;
     return namer != NULL && namer->symbol != NULL &&
            namer->symbol(namer->source, addr, out, bytes, offset);
@@ -125,41 +141,88 @@ static void name_by_place(const struct cf_types *types, uint64_t addr, const cha
         (void)snprintf(out, bytes, "%s 0x%llx", what, (unsigned long long)addr);
 }
 
-/* `addr` lies in a module's data, and is the first word of a chunk. */
-static uint32_t name_table(struct cf_types *types, uint64_t addr) {
+static uint32_t intern_short(struct cf_types *types, char *name,
+                             enum cf_type_evidence evidence) {
+    cf_typename_shorten(name, CF_TYPE_NAME_BYTES - 1);
+    return cf_types_intern(types, name, evidence);
+}
+
+/* `addr` lies in a module's data, and stands in a chunk's first word; in a later one only a table
+ * of functions says something. */
+static uint32_t name_table(struct cf_types *types, uint64_t addr, bool is_first) {
     static const char vtable_prefix[] = "vtable for ";
-    char name[CF_TYPE_NAME_BYTES * 2];
+    char name[NAME_ROOM];
     uint64_t offset;
-    bool is_table = leads_to_code(types, addr) || leads_to_code(types, addr + types->word) ||
-                    leads_to_code(types, addr + 3 * types->word);
-    if (symbol_at(types, addr, name, sizeof name, &offset)) {
+    unsigned w = types->word;
+    bool is_table = is_first ? cf_types_leads_to_code(types, addr) ||
+                                   cf_types_leads_to_code(types, addr + w) ||
+                                   cf_types_leads_to_code(types, addr + 3 * w)
+                             : cf_types_leads_to_code(types, addr) &&
+                                   cf_types_leads_to_code(types, addr + w);
+    if (!is_first && !is_table)
+        return 0;
+    if (cf_types_symbol(types, addr, name, sizeof name, &offset)) {
         if (strncmp(name, vtable_prefix, sizeof vtable_prefix - 1) == 0)
-            return cf_types_intern(types, name + sizeof vtable_prefix - 1, CF_EVIDENCE_VTABLE);
+            return intern_short(types, name + sizeof vtable_prefix - 1, CF_EVIDENCE_VTABLE);
         if (offset == 0)
-            return cf_types_intern(types, name, is_table ? CF_EVIDENCE_VTABLE
-                                                         : CF_EVIDENCE_SYMBOL);
+            return intern_short(types, name, is_table ? CF_EVIDENCE_VTABLE : CF_EVIDENCE_SYMBOL);
     }
     if (!is_table)
         return 0;
     if (!name_by_rtti(types, addr, name, sizeof name))
         name_by_place(types, addr, "vtable", name, sizeof name);
-    return cf_types_intern(types, name, CF_EVIDENCE_VTABLE);
+    return intern_short(types, name, CF_EVIDENCE_VTABLE);
 }
 
-/* The answer for a first word is kept, the negative one too. */
-static uint32_t recognise_table(struct cf_types *types, uint64_t first) {
-    const struct cf_module_span *span = cf_types_span(types, first);
-    if (span == NULL || span->is_code || first % types->word != 0)
+/* The answer for a word is kept, the negative one too. */
+static uint32_t recognise_table(struct cf_types *types, uint64_t word, bool is_first) {
+    const struct cf_module_span *span = cf_types_span(types, word);
+    if (span == NULL || span->is_code || word % types->word != 0)
         return 0;
     bool found;
-    struct cf_type_key *slot = cf_types_key(types, first, &found);
+    uint64_t key = is_first ? word : word | 2;
+    struct cf_type_key *slot = cf_types_key(types, key, &found);
     if (slot == NULL || found)
         return slot == NULL ? 0 : slot->type;
-    uint32_t type = name_table(types, first);
-    slot = cf_types_key(types, first, &found);
+    uint32_t type = name_table(types, word, is_first);
+    slot = cf_types_key(types, key, &found);
     if (slot != NULL)
         slot->type = type;
     return type;
+}
+
+uint32_t cf_types_of_table(struct cf_types *types, uint64_t addr) {
+    return recognise_table(types, addr, true);
+}
+
+/* A C object may have its table of functions behind the links of a list. */
+static uint32_t recognise_later_table(struct cf_types *types, const struct cf_payload *payload) {
+    const struct cf_resolver *resolver = types->input.resolver;
+    for (unsigned i = 1; i < TABLE_WORDS && (i + 1) * types->word <= payload->readable; i++) {
+        uint64_t word = cf_payload_word(types, payload, i * types->word);
+        if (word - types->modules_low >= types->modules_span)
+            continue;
+        uint64_t lowered = cf_resolver_lowered(resolver, word);
+        if (cf_resolver_in_span(resolver, lowered) && cf_resolver_extent(resolver, lowered) != NULL)
+            continue;
+        uint32_t type = recognise_table(types, word, false);
+        if (type != 0)
+            return type;
+    }
+    return 0;
+}
+
+/* "python dict" of PyDict_Type; the few whose names are not made so are as they are written. */
+static void name_by_convention(const char *symbol, char *out, size_t bytes) {
+    size_t length = strlen(symbol);
+    if (strncmp(symbol, "Py", 2) != 0 || length < 8 || strcmp(symbol + length - 5, "_Type") != 0) {
+        (void)snprintf(out, bytes, "python %s", symbol);
+        return;
+    }
+    int used = snprintf(out, bytes, "python %.*s", (int)(length - 7), symbol + 2);
+    for (int i = 7; i < used && (size_t)i < bytes; i++)
+        if (out[i] >= 'A' && out[i] <= 'Z')
+            out[i] = (char)(out[i] - 'A' + 'a');
 }
 
 /* A PyTypeObject: its own type leads to a type whose type is itself (type is a type), and
@@ -186,9 +249,9 @@ static uint32_t name_python_type(struct cf_types *types, uint64_t addr) {
         (void)snprintf(label, sizeof label, "python %s", name);
         return cf_types_intern(types, label, CF_EVIDENCE_SYMBOL);
     }
-    if (!symbol_at(types, addr, name, sizeof name, &offset) || offset != 0)
+    if (!cf_types_symbol(types, addr, name, sizeof name, &offset) || offset != 0)
         return 0;
-    (void)snprintf(label, sizeof label, "python %s", name);
+    name_by_convention(name, label, sizeof label);
     return cf_types_intern(types, label, CF_EVIDENCE_SYMBOL);
 }
 
@@ -217,17 +280,28 @@ static uint32_t recognise_python(struct cf_types *types, const struct cf_payload
     return type;
 }
 
-/* Printable from the start up to a zero, or to the end of what is looked at. */
+/* The bytes of one character of UTF-8 at `at`, of `most`; 0: it is none, or no part of a text. */
+static uint64_t character(const unsigned char *at, uint64_t most) {
+    if (at[0] < 0x80)
+        return at[0] >= 0x20 ? at[0] != 0x7f : at[0] == '\n' || at[0] == '\t' || at[0] == '\r';
+    uint64_t length = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
+    if (at[0] < 0xc2 || at[0] > 0xf4)
+        return 0;
+    for (uint64_t i = 1; i < length && i < most; i++)
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+    return length;
+}
+
+/* A text from the start up to a zero, or to the end of what is looked at. */
 static bool is_text(const struct cf_payload *payload) {
     uint64_t most = payload->readable < TEXT_LOOKED_AT ? payload->readable : TEXT_LOOKED_AT;
     uint64_t length = 0;
-    while (length < most) {
-        unsigned char byte = payload->at[length];
-        if (byte == '\0')
-            break;
-        if ((byte < 0x20 && byte != '\n' && byte != '\t' && byte != '\r') || byte == 0x7f)
+    while (length < most && payload->at[length] != '\0') {
+        uint64_t bytes = character(payload->at + length, most - length);
+        if (bytes == 0)
             return false;
-        length++;
+        length += bytes;
     }
     return length >= TEXT_MIN;
 }
@@ -255,11 +329,13 @@ uint32_t cf_types_recognise(struct cf_types *types, const struct cf_payload *pay
     uint32_t type = recognise_libc(types, payload);
     if (type != 0 || payload->readable < 2 * types->word)
         return type;
-    type = recognise_table(types, cf_payload_word(types, payload, 0));
+    type = recognise_table(types, cf_payload_word(types, payload, 0), true);
     if (type == 0)
         type = recognise_python(types, payload, 0);
     if (type == 0) /* behind a PyGC_Head of two words */
         type = recognise_python(types, payload, 2 * types->word);
+    if (type == 0)
+        type = recognise_later_table(types, payload);
     if (type != 0)
         return type;
     if (is_text(payload)) {

@@ -13,7 +13,7 @@
 #include "analysis/typename.h"
 #include "analysis/typestate.h"
 
-enum { SNUG_BYTES = 24, ALIGN_MAX = 4096, NAME_ROOM = 1024 };
+enum { ALIGN_MAX = 4096, NAME_ROOM = 1024 };
 
 static const char *const drops[] = {"core::ptr::drop_in_place<", "core::ptr::drop_in_place::<"};
 
@@ -57,12 +57,12 @@ static bool read_table(const struct cf_types *types, uint64_t table, uint64_t *d
 }
 
 void cf_types_look_for_trait(struct cf_types *types, uint64_t data, uint64_t table) {
-    uint64_t usable, drop, size;
+    uint64_t usable, slack, drop, size;
     if (table - types->modules_low >= types->modules_span ||
         !read_table(types, table, &drop, &size) || size == 0)
         return;
-    size_t number = cf_types_buffer_at(types, data, &usable);
-    if (number == CF_NO_CHUNK || size > usable || usable - size > SNUG_BYTES)
+    size_t number = cf_types_buffer_at(types, data, &usable, &slack);
+    if (number == CF_NO_CHUNK || size > usable || usable - size > slack)
         return;
     cf_types_name_chunk(types, number, name_trait(types, table, drop));
 }

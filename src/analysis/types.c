@@ -9,7 +9,12 @@
 #include "base/context.h"
 #include "base/err.h"
 
-enum { PREFETCH_BYTES = 1024, DROP_BYTES = 4 << 20, KEYS_MAX = 1 << 18 };
+enum {
+    PREFETCH_BYTES = 1024,
+    DROP_BYTES = 4 << 20,
+    KEYS_MAX = 1 << 18,
+    NAMED_MAX = 1 << 20, /* 16 bytes each */
+};
 
 const char *cf_type_evidence_name(enum cf_type_evidence evidence) {
     static const char *const names[] = {"size",   "libc", "owner",   "vtable",
@@ -28,22 +33,24 @@ static struct cf_type_key *probe(struct cf_type_key *keys, size_t mask, uint64_t
     return &keys[at];
 }
 
-static bool grow_keys(struct cf_types *types) {
-    size_t nr = types->keys == NULL ? 1024 : (types->key_mask + 1) * 2;
-    struct cf_type_key *keys = calloc(nr, sizeof *keys);
-    if (keys == NULL)
+/* Twice as many slots, with the same keys. */
+static bool grow(struct cf_type_key **slots, size_t *mask) {
+    size_t nr = *slots == NULL ? 1024 : (*mask + 1) * 2;
+    struct cf_type_key *grown = calloc(nr, sizeof *grown);
+    if (grown == NULL)
         return false;
-    for (size_t i = 0; types->keys != NULL && i <= types->key_mask; i++)
-        if (types->keys[i].key != 0)
-            *probe(keys, nr - 1, types->keys[i].key) = types->keys[i];
-    free(types->keys);
-    types->keys = keys;
-    types->key_mask = nr - 1;
+    for (size_t i = 0; *slots != NULL && i <= *mask; i++)
+        if ((*slots)[i].key != 0)
+            *probe(grown, nr - 1, (*slots)[i].key) = (*slots)[i];
+    free(*slots);
+    *slots = grown;
+    *mask = nr - 1;
     return true;
 }
 
 struct cf_type_key *cf_types_key(struct cf_types *types, uint64_t key, bool *found) {
-    if ((types->keys == NULL || types->nr_keys * 2 > types->key_mask) && !grow_keys(types))
+    if ((types->keys == NULL || types->nr_keys * 2 > types->key_mask) &&
+        !grow(&types->keys, &types->key_mask))
         return NULL;
     struct cf_type_key *slot = probe(types->keys, types->key_mask, key);
     *found = slot->key == key;
@@ -55,6 +62,24 @@ struct cf_type_key *cf_types_key(struct cf_types *types, uint64_t key, bool *fou
         types->nr_keys++;
     }
     return slot;
+}
+
+void cf_types_name_chunk(struct cf_types *types, size_t number, uint32_t type) {
+    struct cf_named_chunks *named = &types->named;
+    if (named->nr >= NAMED_MAX || type == 0 ||
+        ((named->slots == NULL || named->nr * 2 > named->mask) &&
+         !grow(&named->slots, &named->mask)))
+        return;
+    struct cf_type_key *slot = probe(named->slots, named->mask, number + 1);
+    named->nr += slot->key == 0;
+    *slot = (struct cf_type_key){number + 1, type};
+}
+
+uint32_t cf_types_named(const struct cf_types *types, size_t number) {
+    if (types->named.slots == NULL)
+        return 0;
+    const struct cf_type_key *slot = probe(types->named.slots, types->named.mask, number + 1);
+    return slot->key != 0 ? slot->type : 0;
 }
 
 /* Names come from files and from the core: nothing in them shall reach a terminal unmasked. */
@@ -117,6 +142,10 @@ static int collect_spans(struct cf_types *types, struct cf_err *err) {
         if (span == NULL)
             return cf_err_nomem(err, sizeof *span, "the modules' mappings");
         *span = (struct cf_module_span){region->start, region->end, (region->flags & PF_X) != 0};
+    }
+    if (types->spans.len > 0) {
+        types->modules_low = types->spans.items[0].start;
+        types->modules_span = types->spans.items[types->spans.len - 1].end - types->modules_low;
     }
     return CF_OK;
 }
@@ -191,6 +220,7 @@ void cf_types_free(struct cf_types *types) {
     cf_array_free(&types->dtvs);
     free(types->keys);
     free(types->owned);
+    free(types->named.slots);
     free(types);
 }
 
@@ -208,6 +238,9 @@ uint32_t cf_types_of(struct cf_types *types, const struct cf_extent *extent, siz
     enum cf_owned owned = cf_types_owned(types, number);
     if (owned != CF_OWNED_NOT)
         return owned_type(types, owned);
+    uint32_t named = cf_types_named(types, number);
+    if (named != 0)
+        return named;
     const struct cf_resolver *resolver = types->input.resolver;
     struct cf_numbered chunk = cf_resolver_chunk(resolver, extent, number);
     struct cf_payload payload = {.user = chunk.addr + 2 * types->word};

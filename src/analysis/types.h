@@ -1,10 +1,13 @@
 /*
  * What a live chunk is, by its content: who made it shows in its first words. In this order:
  *
- *   libc     glibc's own: tcache structs, FILEs, link_maps, the threads' dtvs
+ *   libc     glibc's own: tcache structs, FILEs, link_maps and what they hold, the threads' dtvs
+ *            and blocks of thread-specific data
  *   owner    a buffer that somebody holds in a known way: std::string, std::vector, a FILE's
- *   vtable   the first word leads to a table of functions in a module's data (C++, Rust), named by
- *            its symbol or its RTTI, else by its place; chunks of one vtable are one type anyway
+ *   vtable   one of the first words leads to a table of functions in a module's data (C++, C), or
+ *            somebody points to the chunk and to such a table side by side (a trait object of
+ *            Rust); named by its symbol or its RTTI, else by its place; chunks of one vtable are
+ *            one type anyway
  *   symbol   a pointer to named data of a module (a table of operations in C), or a CPython object
  *            by its type's name
  *   text     mostly printable; its words are never kept
@@ -61,6 +64,9 @@ struct cf_namer {
     void *source;
     bool (*symbol)(void *source, uint64_t addr, char *out, size_t bytes, uint64_t *offset);
     bool (*module)(void *source, uint64_t addr, char *out, size_t bytes, uint64_t *offset);
+    /* The constant string at `addr`, ended by a zero, where the core lacks it and the module's file
+     * has it; may be NULL. */
+    bool (*text)(void *source, uint64_t addr, char *out, size_t bytes);
 };
 
 struct cf_types;
@@ -70,6 +76,7 @@ struct cf_types_input {
     const struct cf_ptmalloc *pt; /* NULL: no tcaches are known */
     const struct cf_resolver *resolver;
     const struct cf_mark *mark; /* NULL: not examined; then nothing is unreachable */
+    const struct cf_roots *roots; /* NULL: buffers that stacks hold are not named */
     const struct cf_namer *namer; /* NULL: no names */
 };
 

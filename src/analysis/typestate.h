@@ -32,8 +32,15 @@ struct cf_types {
     size_t key_mask;
     size_t nr_keys;
     CF_ARRAY(struct cf_module_span) spans; /* sorted */
+    uint64_t modules_low;     /* all spans lie in [modules_low, modules_low + modules_span) */
+    uint64_t modules_span;
     bool has_python;          /* a file named so is mapped: else no chunk is CPython's */
     uint64_t *owned;          /* a bit for each chunk number */
+    struct cf_named_chunks {  /* those whose type is known from elsewhere than their bytes */
+        struct cf_type_key *slots; /* by number + 1; open addressing, at most half full */
+        size_t mask;
+        size_t nr;
+    } named;
     uint32_t owned_types[4];  /* by enum cf_owned; 0 until met */
     uint32_t libc_types[4];
     uint32_t text_type;
@@ -59,10 +66,31 @@ struct cf_type_key *cf_types_key(struct cf_types *types, uint64_t key, bool *fou
 /* The module's mapping that holds `addr`, or NULL. */
 const struct cf_module_span *cf_types_span(const struct cf_types *types, uint64_t addr);
 
+/* From now on the chunk with this number is of `type`; dropped when too many are. */
+void cf_types_name_chunk(struct cf_types *types, size_t number, uint32_t type);
+uint32_t cf_types_named(const struct cf_types *types, size_t number); /* 0: not so */
+
 /* recognise.c */
+/* The type of what a table of functions at `addr` serves; 0: there is none. */
+uint32_t cf_types_of_table(struct cf_types *types, uint64_t addr);
+bool cf_types_leads_to_code(const struct cf_types *types, uint64_t addr);
+bool cf_types_symbol(const struct cf_types *types, uint64_t addr, char *out, size_t bytes,
+                     uint64_t *offset);
 uint32_t cf_types_recognise(struct cf_types *types, const struct cf_payload *payload);
 
 /* owned.c */
+/* The live chunk whose user address is exactly `word`, its usable bytes, and how many more than
+ * were asked for these may be; or CF_NO_CHUNK. */
+size_t cf_types_buffer_at(const struct cf_types *types, uint64_t word, uint64_t *usable,
+                          uint64_t *slack);
+
+/* libcown.c */
+void cf_types_look_at_link_map(struct cf_types *types, const struct cf_payload *payload);
+void cf_types_look_at_threads(struct cf_types *types);
+
+/* traits.c: two words in a row that may be a trait object's. */
+void cf_types_look_for_trait(struct cf_types *types, uint64_t data, uint64_t table);
+
 int cf_types_find_owned(const struct cf_context *ctx, struct cf_types *types, struct cf_err *err);
 enum cf_owned cf_types_owned(const struct cf_types *types, size_t number);
 

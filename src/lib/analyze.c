@@ -66,7 +66,7 @@ static int examine(struct run *run, struct cf_err *err) {
     cf_naming_init(&run->naming, &run->reading, run->frames);
     const struct cf_types_input input = {
         .mem = run->reading.mem, .pt = pt, .resolver = cf_mark_resolver(run->reach->mark),
-        .mark = run->reach->mark, .namer = &run->naming.namer,
+        .mark = run->reach->mark, .roots = &run->reach->roots, .namer = &run->naming.namer,
     };
     status = cf_types_new(run->ctx, &input, &run->types, err);
     if (status == CF_OK)

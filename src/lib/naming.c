@@ -1,5 +1,6 @@
 #include "lib/naming.h"
 
+#include <elf.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,12 +27,36 @@ static bool name_symbol(void *source, uint64_t addr, char *out, size_t bytes, ui
     return true;
 }
 
+/* Only what the process could not have changed. */
+static bool name_text(void *source, uint64_t addr, char *out, size_t bytes) {
+    const struct cf_naming *naming = source;
+    const struct cf_module *module = cf_modules_find(naming->reading->modules, addr);
+    const struct cf_elf_file *file =
+        module != NULL ? cf_symbols_file(naming->reading->symbols, module) : NULL;
+    uint64_t bias;
+    if (file == NULL || !cf_symbols_bias(naming->reading->symbols, module, &bias))
+        return false;
+    for (size_t i = 0; i < cf_elf_file_nr_sections(file); i++) {
+        const struct cf_elf_section *section = cf_elf_file_section(file, i);
+        uint64_t at = addr - bias - section->addr;
+        if (section->data == NULL || at >= section->bytes || !(section->flags & SHF_ALLOC) ||
+            (section->flags & SHF_WRITE))
+            continue;
+        size_t most = section->bytes - at < bytes ? (size_t)(section->bytes - at) : bytes;
+        if (memchr(section->data + at, '\0', most) == NULL)
+            return false;
+        (void)snprintf(out, bytes, "%s", (const char *)section->data + at);
+        return true;
+    }
+    return false;
+}
+
 void cf_naming_init(struct cf_naming *naming, const struct cf_reading *reading,
                     const struct cf_frames *frames) {
     naming->reading = reading;
     naming->frames = frames;
     naming->namer = (struct cf_namer){
-        .source = naming, .symbol = name_symbol, .module = name_module,
+        .source = naming, .symbol = name_symbol, .module = name_module, .text = name_text,
     };
 }
 

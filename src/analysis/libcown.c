@@ -1,0 +1,55 @@
+/*
+ * Chunks that glibc's own structures hold: of the loader (a link_map and what it points to), and
+ * of threads (blocks of thread-specific data beyond the first).
+ */
+#include "analysis/typestate.h"
+#include "core/core.h"
+
+enum {
+    LINK_MAP_WORDS_MIN = 20,
+    LINK_MAP_WORDS_MAX = 144, /* struct link_map is some 1,150 bytes on 64-bit */
+    PTHREAD_BYTES = 0xa00,
+    SPECIFIC_WORDS = 64,
+    SEQUENCE_MAX = 1 << 24,
+};
+
+/* A chunk whose fields the loader fills in: what it points to is the loader's too. */
+void cf_types_look_at_link_map(struct cf_types *types, const struct cf_payload *payload) {
+    unsigned w = types->word;
+    if (payload->readable < LINK_MAP_WORDS_MIN * w ||
+        cf_payload_word(types, payload, 5 * w) != payload->user ||
+        cf_types_span(types, cf_payload_word(types, payload, 2 * w)) == NULL)
+        return;
+    for (uint64_t i = 0; i < LINK_MAP_WORDS_MAX && (i + 1) * w <= payload->readable; i++) {
+        uint64_t usable, slack, word = cf_payload_word(types, payload, i * w);
+        size_t number = cf_types_buffer_at(types, word, &usable, &slack);
+        bool is_map = i == 3 || i == 4 || word == payload->user; /* l_next, l_prev, l_real */
+        if (number != CF_NO_CHUNK && !is_map)
+            cf_types_name_chunk(types, number,
+                                cf_types_intern(types, "glibc loader data", CF_EVIDENCE_LIBC));
+    }
+}
+
+/* struct pthread's specific[]: blocks of 32 pairs of a sequence number and a value. */
+void cf_types_look_at_threads(struct cf_types *types) {
+    const struct cf_mem *mem = types->input.mem;
+    const struct cf_core *core = cf_mem_core(mem);
+    bool is_arm = cf_core_machine(core) == CF_MACHINE_AARCH64;
+    for (size_t i = 0; i < cf_core_nr_threads(core); i++) {
+        const struct cf_core_thread *thread = cf_core_thread(core, i);
+        uint64_t low = is_arm && thread->tp > PTHREAD_BYTES ? thread->tp - PTHREAD_BYTES
+                                                            : thread->tp;
+        for (uint64_t at = low; thread->has_tp && at < low + PTHREAD_BYTES; at += types->word) {
+            uint64_t word, usable, slack, sequence;
+            if (!cf_mem_word(mem, at, &word))
+                break;
+            size_t number = cf_types_buffer_at(types, word, &usable, &slack);
+            if (number == CF_NO_CHUNK || usable < SPECIFIC_WORDS * types->word ||
+                usable - SPECIFIC_WORDS * types->word > slack ||
+                !cf_mem_word(mem, word, &sequence) || sequence > SEQUENCE_MAX)
+                continue;
+            cf_types_name_chunk(types, number, cf_types_intern(types, "glibc thread-specific data",
+                                                               CF_EVIDENCE_LIBC));
+        }
+    }
+}
