@@ -23,9 +23,15 @@ static int push(struct root_list *list, struct cf_root root, uint64_t start, uin
     return CF_OK;
 }
 
+static bool lasts(enum cf_root_kind kind) {
+    return kind != CF_ROOT_STACK && kind != CF_ROOT_REGISTER;
+}
+
 /* What is left of `root`: nothing, all of it, or a part on either side. */
 static int push_rest(struct root_list *list, const struct cf_root *root,
                      const struct cf_held *held, struct cf_err *err) {
+    if (lasts(held->kind) && !lasts(root->kind))
+        return CF_OK;
     if (root->kind == CF_ROOT_REGISTER)
         return root->thread == held->thread ? CF_OK
                                             : push(list, *root, root->start, root->end, err);
@@ -73,23 +79,40 @@ static void compare(const struct cf_mark *with, const struct cf_mark *without,
     }
 }
 
-int cf_held_count(const struct cf_context *ctx, const struct cf_mem *mem,
-                  const struct cf_reach *reach, struct cf_held *held, struct cf_err *err) {
+static int mark_without(const struct cf_context *ctx, const struct cf_held_marks *marks,
+                        const struct cf_held *held, struct cf_mark **out, struct cf_err *err) {
+    const struct cf_reach *reach = marks->reach;
     CF_CLEANUP(free_list) struct root_list list = {0};
-    CF_CLEANUP(cleanup_mark) struct cf_mark *without = NULL;
     for (size_t i = 0; i < reach->roots.rows.len; i++) {
         int status = push_rest(&list, &reach->roots.rows.items[i], held, err);
         if (status != CF_OK)
             return status;
     }
     const struct cf_mark_input input = {
-        .mem = mem, .map = cf_mark_resolver(reach->mark)->map, .roots = list.rows.items,
+        .mem = marks->mem, .map = cf_mark_resolver(reach->mark)->map, .roots = list.rows.items,
         .nr_roots = list.rows.len, .silent = reach->silent, .nr_silent = reach->nr_silent,
     };
-    int status = cf_mark_run(ctx, &input, &without, err);
+    return cf_mark_run(ctx, &input, out, err);
+}
+
+int cf_held_count(const struct cf_context *ctx, struct cf_held_marks *marks, struct cf_held *held,
+                  struct cf_err *err) {
+    CF_CLEANUP(cleanup_mark) struct cf_mark *without = NULL;
+    int status = CF_OK;
+    if (lasts(held->kind) && marks->lasting == NULL) {
+        const struct cf_held nothing = {.kind = held->kind, .thread = -1};
+        status = mark_without(ctx, marks, &nothing, &marks->lasting, err);
+    }
+    if (status == CF_OK)
+        status = mark_without(ctx, marks, held, &without, err);
     if (status != CF_OK)
         return status;
     held->chunks = held->bytes = 0;
-    compare(reach->mark, without, held);
+    compare(lasts(held->kind) ? marks->lasting : marks->reach->mark, without, held);
     return CF_OK;
+}
+
+void cf_held_marks_fini(struct cf_held_marks *marks) {
+    cf_mark_free(marks->lasting);
+    marks->lasting = NULL;
 }

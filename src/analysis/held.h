@@ -2,6 +2,10 @@
  * What a root keeps alive: the chunks that nothing else would reach. The mark is made again
  * without that root, and what is no longer reached is what it holds alone. Chunks that are held
  * from elsewhere too are not counted, so it is a lower bound of what the root can get at.
+ *
+ * Stacks and registers do not compete with what lasts: a thread that is just looking at a table
+ * does not hold it. So variables, thread-local storage and mappings are judged by marks without
+ * them, against one such mark of all roots that last.
  */
 #ifndef CF_ANALYSIS_HELD_H
 #define CF_ANALYSIS_HELD_H
@@ -21,8 +25,16 @@ struct cf_held {
     uint64_t bytes;
 };
 
-/* Fails only for lack of memory. Costs as much as the mark did. */
-int cf_held_count(const struct cf_context *ctx, const struct cf_mem *mem,
-                  const struct cf_reach *reach, struct cf_held *held, struct cf_err *err);
+/* What the answers for several roots have in common. All zero but for the first two members. */
+struct cf_held_marks {
+    const struct cf_mem *mem;
+    const struct cf_reach *reach;
+    struct cf_mark *lasting; /* from roots that last; made when it is needed */
+};
+
+/* Fails only for lack of memory. Costs as much as the mark did, the first call twice. */
+int cf_held_count(const struct cf_context *ctx, struct cf_held_marks *marks, struct cf_held *held,
+                  struct cf_err *err);
+void cf_held_marks_fini(struct cf_held_marks *marks);
 
 #endif

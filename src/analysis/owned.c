@@ -96,20 +96,21 @@ static void look_at_file(struct cf_types *types, const struct cf_payload *payloa
         set_owned(types, number, CF_OWNED_STDIO);
 }
 
+/* The first `most_words`; and all of an array that begins with trait objects. */
 static void look_through(struct cf_types *types, const struct cf_payload *payload,
                          uint64_t most_words) {
     const struct cf_resolver *resolver = types->input.resolver;
     uint64_t words = payload->readable / types->word;
-    if (words > most_words)
-        words = most_words;
-    for (uint64_t i = 0; i + 2 < words; i++) {
+    bool has_traits = false;
+    for (uint64_t i = 0; i + 1 < words && (i < most_words || has_traits); i++) {
         uint64_t first = cf_payload_word(types, payload, i * types->word);
         if (!cf_resolver_in_span(resolver, cf_resolver_lowered(resolver, first)))
             continue;
-        cf_types_look_for_trait(types, first,
-                                cf_payload_word(types, payload, (i + 1) * types->word));
-        look(types, first, cf_payload_word(types, payload, (i + 1) * types->word),
-             cf_payload_word(types, payload, (i + 2) * types->word));
+        uint64_t second = cf_payload_word(types, payload, (i + 1) * types->word);
+        if (cf_types_look_for_trait(types, first, second))
+            has_traits = true;
+        else if (i + 2 < words)
+            look(types, first, second, cf_payload_word(types, payload, (i + 2) * types->word));
     }
 }
 

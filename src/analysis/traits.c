@@ -4,8 +4,8 @@
  *
  *     owner | data | table |       table | drop or 0 | size | align | functions ...
  *
- * The function that drops a value is named after its type. Tables of C that happen to look so
- * have no size that fits the chunk.
+ * The function that drops a value is named after its type, and so are those that it serves the
+ * trait with. Tables of C that happen to look so have no size that fits the chunk.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "analysis/typename.h"
 #include "analysis/typestate.h"
 
-enum { ALIGN_MAX = 4096, NAME_ROOM = 1024 };
+enum { ALIGN_MAX = 4096, NAME_ROOM = 1024, METHODS_LOOKED_AT = 4 };
 
 static const char *const drops[] = {"core::ptr::drop_in_place<", "core::ptr::drop_in_place::<"};
 
@@ -30,15 +30,47 @@ static bool take_dropped(char *name) {
     return false;
 }
 
+/* "app::Session" of "<app::Session as app::Handler>::run", in place. */
+static bool take_implementor(char *name) {
+    char *as = strstr(name, " as ");
+    if (name[0] != '<' || as == NULL)
+        return false;
+    *as = '\0';
+    memmove(name, name + 1, strlen(name));
+    return true;
+}
+
+static bool is_function(const struct cf_types *types, uint64_t addr, char *name) {
+    uint64_t offset;
+    return addr != 0 && cf_types_symbol(types, addr, name, NAME_ROOM, &offset) && offset == 0;
+}
+
 static uint32_t name_trait(struct cf_types *types, uint64_t table, uint64_t drop) {
     char name[NAME_ROOM];
-    uint64_t offset;
-    if (drop != 0 && cf_types_symbol(types, drop, name, sizeof name, &offset) && offset == 0 &&
-        take_dropped(name)) {
-        cf_typename_shorten(name, CF_TYPE_NAME_BYTES - 1);
-        return cf_types_intern(types, name, CF_EVIDENCE_VTABLE);
+    bool is_named = is_function(types, drop, name) && take_dropped(name);
+    for (unsigned i = 0; i < METHODS_LOOKED_AT && !is_named; i++) {
+        uint64_t method;
+        if (!cf_mem_word(types->input.mem, table + (3 + i) * types->word, &method))
+            break;
+        is_named = is_function(types, method, name) && take_implementor(name);
     }
-    return cf_types_of_table(types, table);
+    if (!is_named)
+        return cf_types_of_table(types, table);
+    cf_typename_shorten(name, CF_TYPE_NAME_BYTES - 1);
+    return cf_types_intern(types, name, CF_EVIDENCE_VTABLE);
+}
+
+/* The answer for a table is kept. */
+static uint32_t type_of_trait(struct cf_types *types, uint64_t table, uint64_t drop) {
+    bool found;
+    struct cf_type_key *slot = cf_types_key(types, table | 3, &found);
+    if (slot == NULL || found)
+        return slot == NULL ? 0 : slot->type;
+    uint32_t type = name_trait(types, table, drop);
+    slot = cf_types_key(types, table | 3, &found);
+    if (slot != NULL)
+        slot->type = type;
+    return type;
 }
 
 /* The size and the drop function that a table gives; false: it is none. */
@@ -56,13 +88,14 @@ static bool read_table(const struct cf_types *types, uint64_t table, uint64_t *d
            cf_types_leads_to_code(types, table + 3 * w);
 }
 
-void cf_types_look_for_trait(struct cf_types *types, uint64_t data, uint64_t table) {
+bool cf_types_look_for_trait(struct cf_types *types, uint64_t data, uint64_t table) {
     uint64_t usable, slack, drop, size;
     if (table - types->modules_low >= types->modules_span ||
         !read_table(types, table, &drop, &size) || size == 0)
-        return;
+        return false;
     size_t number = cf_types_buffer_at(types, data, &usable, &slack);
     if (number == CF_NO_CHUNK || size > usable || usable - size > slack)
-        return;
-    cf_types_name_chunk(types, number, name_trait(types, table, drop));
+        return false;
+    cf_types_name_chunk(types, number, type_of_trait(types, table, drop));
+    return true;
 }

@@ -88,8 +88,8 @@ size_t cf_types_buffer_at(const struct cf_types *types, uint64_t word, uint64_t 
 void cf_types_look_at_link_map(struct cf_types *types, const struct cf_payload *payload);
 void cf_types_look_at_threads(struct cf_types *types);
 
-/* traits.c: two words in a row that may be a trait object's. */
-void cf_types_look_for_trait(struct cf_types *types, uint64_t data, uint64_t table);
+/* traits.c: two words in a row that may be a trait object's; says whether they are. */
+bool cf_types_look_for_trait(struct cf_types *types, uint64_t data, uint64_t table);
 
 int cf_types_find_owned(const struct cf_context *ctx, struct cf_types *types, struct cf_err *err);
 enum cf_owned cf_types_owned(const struct cf_types *types, size_t number);

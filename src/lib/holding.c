@@ -111,10 +111,12 @@ static int count_held(struct cf_holding *holding, const struct cf_context *ctx,
     }
     if (holding->roots.len > CF_HELD_ROOTS)
         holding->roots.len = CF_HELD_ROOTS;
+    struct cf_held_marks marks = {.mem = mem, .reach = holding->reach};
     for (size_t i = 0; i < holding->roots.len && status == CF_OK; i++) {
         cf_progress(ctx, "counting what is held", i, holding->roots.len);
-        status = cf_held_count(ctx, mem, holding->reach, &holding->roots.items[i].held, err);
+        status = cf_held_count(ctx, &marks, &holding->roots.items[i].held, err);
     }
+    cf_held_marks_fini(&marks);
     return status;
 }
 
