@@ -121,7 +121,11 @@ bool cf_parents_end(struct cf_parents *parents, size_t number, struct cf_way_end
     if (at == 0)
         return false;
     way.root = at & ~ROOT;
-    *out = (struct cf_way_end){way.root, cf_ranks_number(&parents->ranks, way.first - 1), way.nr_chunks};
+    *out = (struct cf_way_end){
+        .root = way.root,
+        .first = cf_ranks_number(&parents->ranks, way.first - 1),
+        .nr_chunks = way.nr_chunks,
+    };
     lay_stones(parents, way);
     return true;
 }

@@ -47,7 +47,7 @@ static void what_nothing_else_leads_to_is_counted(void **state) {
         uint64_t mmapped_bytes;
     } cases[] = {
         {CF_ROOT_GLOBAL, 0, 1, 3, 9, 0},       /* table, a, b; the freed chunk is not alive */
-        {CF_ROOT_GLOBAL, 1, 2, 3, 7, 0x21000}, /* c, the mmapped one; and `shared`: d's stack passes */
+        {CF_ROOT_GLOBAL, 1, 2, 3, 7, 0x21000}, /* c, the mmapped one, `shared`: d's stack passes */
         {CF_ROOT_GLOBAL, 0, 2, 6, 16, 0x21000},
         {CF_ROOT_GLOBAL, 2, 9, 0, 0, 0},
         {CF_ROOT_STACK, 0, 1, 1, 2, 0}, /* d; `shared` has c too */
