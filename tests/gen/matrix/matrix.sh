@@ -39,7 +39,7 @@ apt_here() {
 }
 
 configure_apt() {
-    mkdir -p "$work"/apt/{lists/partial,cache/archives/partial,etc} "$work/debs"
+    mkdir -p "$work"/apt/{lists/partial,cache/archives/partial,etc/apt.conf.d} "$work/debs"
     : > "$work/apt/status"
     cat > "$work/apt/conf" <<END
 Dir::State "$work/apt";
@@ -50,6 +50,7 @@ Dir::Etc "$work/apt/etc";
 APT::Architecture "amd64";
 APT::Architectures { "amd64"; "i386"; "arm64"; };
 Acquire::Languages "none";
+Acquire::Check-Valid-Until "false"; // the mirror may be a picture of some day
 END
     local site
     site=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 'Component: main' |
