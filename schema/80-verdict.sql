@@ -19,7 +19,8 @@ WITH malloc_kind (kind) AS (
            sum(bytes) FILTER (WHERE class = 'edge') AS edge
     FROM v_waste WHERE arena_id > 0
 ), arena_sum AS (
-    SELECT count(*) AS arenas, sum(system_bytes > 0) AS used, sum(heaps) AS heaps,
+    SELECT count(*) AS arenas, sum(coalesce(system_bytes, mapped_bytes) > 0) AS used,
+           sum(heaps) AS heaps,
            sum(mapped_bytes) AS mapped, sum(reserved_bytes) AS reserved,
            sum(live_bytes) AS live, sum(live_chunks) AS live_chunks,
            sum(hole_bytes + top_bytes) AS dead, sum(tcache_bytes) AS tcache,
@@ -141,7 +142,15 @@ WITH malloc_kind (kind) AS (
     (SELECT count(*) FROM v_anomaly WHERE is_corruption) AS corruptions,
     (SELECT count(*) FROM v_anomaly) AS anomalies,
     (SELECT count(*) FROM v_anomaly WHERE code = 'witness-disagrees') AS contradictions,
-    (SELECT count(*) FROM v_module WHERE symbols_verified = 0) AS unverified_files
+    (SELECT count(*) FROM v_module WHERE symbols_verified = 0) AS unverified_files,
+    (SELECT count(*) FROM v_arena WHERE is_main AND address IS NULL) AS bare_arenas,
+    (SELECT sum(min(h.end, s.end) - max(h.start, s.start + s.dumped_bytes))
+     FROM v_segment s JOIN v_heap h ON h.start < s.end AND h.end > s.start + s.dumped_bytes
+     WHERE s.missing_bytes > 0) AS missing_heap_bytes,
+    (SELECT sum(missing_places) FROM v_root WHERE kind = 'stack') AS missing_stacks,
+    (SELECT count(*) FROM v_anomaly WHERE code IN
+        ('notes-cut', 'headers-cut', 'files-cut', 'segment-count', 'segment-count-lost',
+         'no-segments')) AS damaged_tables
 )
 SELECT *,
        100.0 * retained_free_bytes / nullif(heap_resident_bytes, 0) AS retained_percent,
@@ -239,6 +248,10 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'anomalies', 'count', 'Rows of v_anomaly.'),
 ('v_fact', 'contradictions', 'count', 'Times that symbols or DWARF contradict what the patterns found.'),
 ('v_fact', 'unverified_files', 'count', 'Files that were used though their build id could not be compared (--exe).'),
+('v_fact', 'bare_arenas', 'count', 'Main arenas of which only the heap is in the core, not malloc''s own data.'),
+('v_fact', 'missing_heap_bytes', 'bytes', 'Bytes of known heaps that the headers promise and the file lacks; NULL: none.'),
+('v_fact', 'missing_stacks', 'count', 'Stacks that are not in the core; NULL: reachability was not examined.'),
+('v_fact', 'damaged_tables', 'count', 'Anomalies of the core''s own tables: program headers, notes, the list of files.'),
 ('v_fact', 'retained_percent', 'percent', 'retained_free_bytes of heap_resident_bytes.'),
 ('v_fact', 'heap_percent', 'percent', 'heap_resident_bytes of resident_bytes.'),
 ('v_fact', 'outside_bytes', 'bytes', 'resident_bytes that are not malloc''s.'),

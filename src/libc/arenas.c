@@ -14,6 +14,7 @@
 #include "libc/found.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     SMALL_REGION_BYTES = 8 << 20,
@@ -263,6 +264,8 @@ static void sort_namespaces(struct cf_malloc *m) {
 static bool index_arenas(struct cf_malloc *m) {
     m->places.len = 0;
     for (size_t i = 0; i < m->arenas.len; i++) {
+        if (m->arenas.items[i].addr == 0)
+            continue;
         struct cf_arena_place *slot = cf_array_push(&m->places);
         if (slot == NULL)
             return false;
@@ -301,8 +304,28 @@ static bool adopt(struct cf_malloc *m, uint64_t addr) {
     return push_arena(m, addr, met == NULL ? 0 : met->ns, false, false);
 }
 
-/* Heaps name their arenas, and a scan may have met bins of more. Without any main arena in the
- * core (createdump leaves libc's data out) they make a namespace of their own. */
+/* Without any main arena in the core (a dump that leaves libc's data out) what is there makes a
+ * namespace of its own; its main arena comes first if at least its heap was found. */
+static bool found_without_main(struct cf_malloc *m) {
+    bool has_main = cf_bare_heap_find(m);
+    if (!has_main && (m->heaps.len == 0 || m->arenas.len == 0))
+        return true;
+    struct cf_namespace *ns = cf_array_push(&m->namespaces);
+    if (ns == NULL)
+        return false;
+    ns->used = true;
+    if (!has_main)
+        return true;
+    if (!push_arena(m, 0, 0, true, false))
+        return false;
+    struct cf_arena_ref main_arena = m->arenas.items[m->arenas.len - 1];
+    memmove(m->arenas.items + 1, m->arenas.items,
+            (m->arenas.len - 1) * sizeof *m->arenas.items);
+    m->arenas.items[0] = main_arena;
+    return index_arenas(m);
+}
+
+/* Heaps name their arenas, and a scan may have met bins of more. */
 int cf_arenas_adopt(struct cf_malloc *m, struct cf_err *err) {
     bool fine = true;
     for (size_t i = 0; m->state != NULL && fine && i < m->heaps.len; i++) {
@@ -318,12 +341,8 @@ int cf_arenas_adopt(struct cf_malloc *m, struct cf_err *err) {
             fine = adopt(m, arena);
     }
     fine = fine && index_arenas(m);
-    if (fine && m->namespaces.len == 0 && m->heaps.len > 0 && m->arenas.len > 0) {
-        struct cf_namespace *ns = cf_array_push(&m->namespaces);
-        fine = ns != NULL;
-        if (fine)
-            ns->used = true;
-    }
+    if (fine && m->namespaces.len == 0)
+        fine = found_without_main(m);
     return fine ? CF_OK : cf_err_nomem(err, m->arenas.len * sizeof *m->arenas.items, "arenas");
 }
 

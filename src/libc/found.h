@@ -48,6 +48,7 @@ struct cf_malloc {
     const struct cf_heap_info_layout *heap_info;
     const struct cf_tcache_layout *tcache;
     uint64_t heap_max;
+    struct cf_bare_heap bare_heap;
     bool safe_linking;
     bool links_decided; /* by votes; until then lists are tried both ways */
     char layout_text[160];
@@ -67,6 +68,8 @@ int cf_arenas_find(const struct cf_context *ctx, struct cf_malloc *m, struct cf_
 void cf_par_find(struct cf_malloc *m, struct cf_namespace *ns);
 int cf_heaps_find(struct cf_malloc *m, struct cf_err *err);
 int cf_arenas_adopt(struct cf_malloc *m, struct cf_err *err); /* those that only heaps name */
+/* bareheap.c: fills m->bare_heap where no main arena was found; false: there is none. */
+bool cf_bare_heap_find(struct cf_malloc *m);
 int cf_tls_find(struct cf_malloc *m, struct cf_err *err);
 int cf_tcaches_find(struct cf_malloc *m, struct cf_err *err);
 void cf_links_decide(struct cf_malloc *m);

@@ -68,10 +68,10 @@ static bool usual_by_age(const struct cf_malloc *m) {
 
 void cf_links_decide(struct cf_malloc *m) {
     struct votes votes = {0};
-    if (m->state == NULL)
-        return;
-    vote_by_fastbins(m, &votes);
+    if (m->state != NULL)
+        vote_by_fastbins(m, &votes);
     vote_by_tcaches(m, &votes);
     m->links_decided = votes.plain != votes.mangled;
-    m->safe_linking = m->links_decided ? votes.mangled > votes.plain : usual_by_age(m);
+    m->safe_linking = m->links_decided ? votes.mangled > votes.plain
+                                       : m->state != NULL && usual_by_age(m);
 }

@@ -67,6 +67,10 @@ int cf_malloc_find(const struct cf_context *ctx, const struct cf_mem *mem, struc
     return CF_OK;
 }
 
+const struct cf_bare_heap *cf_malloc_bare_heap(const struct cf_malloc *m) {
+    return m->bare_heap.end != 0 ? &m->bare_heap : NULL;
+}
+
 void cf_malloc_free(struct cf_malloc *m) {
     if (m == NULL)
         return;

@@ -40,7 +40,7 @@ struct cf_namespace {
 
 /* One malloc_state of a ring. Index 0 is namespace 0's main arena. */
 struct cf_arena_ref {
-    uint64_t addr;
+    uint64_t addr; /* 0: it is not in the core, its heap is (cf_malloc_bare_heap) */
     uint32_t ns;
     bool is_main;
     bool in_ring; /* false: met only through heap_info or its bins */
@@ -56,6 +56,14 @@ struct cf_heap_info {
 struct cf_tcache_ref {
     uint64_t addr;       /* of the struct (user address of its chunk) */
     int32_t thread;      /* index in the core's threads, or -1: an orphan or not told */
+};
+
+/* The heap of a main arena whose malloc_state is not in the core, by its mapping and its chunks. */
+struct cf_bare_heap {
+    uint64_t start;
+    uint64_t first_chunk;
+    uint64_t end; /* of the mapping; 0: there is no such heap */
+    uint64_t top; /* 0: what the core has of the heap ends before it */
 };
 
 /* What a thread's TLS says. */
@@ -98,6 +106,9 @@ const struct cf_tcache_ref *cf_malloc_tcache(const struct cf_malloc *m, size_t i
 const struct cf_thread_malloc *cf_malloc_thread(const struct cf_malloc *m, size_t index);
 /* Where thread_arena and tcache stand, counted from a thread pointer; false: not both are known. */
 bool cf_malloc_tls(const struct cf_malloc *m, int64_t *arena, int64_t *tcache);
+
+/* Of the main arena of namespace 0 where its address is 0, else NULL. */
+const struct cf_bare_heap *cf_malloc_bare_heap(const struct cf_malloc *m);
 
 /* The chunk that a stored link names: undoes safe-linking (PROTECT_PTR, 2.32+) where in use. */
 uint64_t cf_malloc_reveal(const struct cf_malloc *m, uint64_t field_addr, uint64_t stored);

@@ -51,6 +51,12 @@ static void read_arena(const struct cf_ptmalloc *pt, struct cf_arena *arena) {
         arena->top_bytes = word & ~(uint64_t)SIZE_FLAGS;
 }
 
+static void take_bare_heap(const struct cf_bare_heap *heap, struct cf_arena *arena) {
+    arena->contiguous = true;
+    arena->top = heap->top;
+    arena->top_bytes = heap->top != 0 ? heap->end - heap->top : 0;
+}
+
 static int read_arenas(struct cf_ptmalloc *pt, struct cf_err *err) {
     for (size_t i = 0; i < cf_malloc_nr_arenas(pt->malloc_found); i++) {
         const struct cf_arena_ref *ref = cf_malloc_arena(pt->malloc_found, i);
@@ -63,6 +69,8 @@ static int read_arenas(struct cf_ptmalloc *pt, struct cf_err *err) {
         };
         if (arena->addr != 0)
             read_arena(pt, arena);
+        else if (cf_malloc_bare_heap(pt->malloc_found) != NULL)
+            take_bare_heap(cf_malloc_bare_heap(pt->malloc_found), arena);
     }
     return CF_OK;
 }

@@ -206,6 +206,7 @@ int cf_lists_compare(struct cf_ptmalloc *pt, struct cf_err *err) {
     if (per_arena == NULL)
         return cf_err_nomem(err, pt->arenas.len * sizeof *per_arena, "the census");
     count_free(pt, per_arena);
+    bool complete = cf_core_complete(cf_mem_core(pt->mem));
     for (size_t i = 0; i < pt->arenas.len; i++) {
         const struct cf_arena *arena = &pt->arenas.items[i];
         if (arena->addr == 0 || (per_arena[i].chunks == arena->nr_binned &&
@@ -214,7 +215,7 @@ int cf_lists_compare(struct cf_ptmalloc *pt, struct cf_err *err) {
         cf_anomalies_add(&pt->anomalies,
                          &(struct cf_anomaly){.code = "free-not-binned", .arena_id = arena->id,
                                               .heap_id = UINT32_MAX, .addr = arena->addr,
-                                              .in_complete = true},
+                                              .in_complete = complete},
                          "the walk met %llu free chunks (%llu bytes), the bins have %llu (%llu)",
                          (unsigned long long)per_arena[i].chunks,
                          (unsigned long long)per_arena[i].bytes,

@@ -245,8 +245,31 @@ static int add_scattered_pieces(struct cf_ptmalloc *pt, const struct cf_arena *a
     return CF_OK;
 }
 
+/* libc's data is not in the core: the heap stands alone. */
+static int add_bare_heap(struct cf_ptmalloc *pt, const struct cf_arena *arena,
+                         struct cf_err *err) {
+    const struct cf_bare_heap *bare = cf_malloc_bare_heap(pt->malloc_found);
+    struct cf_heap heap = {
+        .arena_id = arena->id,
+        .start = bare->start,
+        .first_chunk = bare->first_chunk,
+        .end = bare->end,
+        .chunks_end = bare->end,
+        .reserved_end = bare->end,
+        .top = bare->top,
+    };
+    cf_anomalies_add(&pt->anomalies,
+                     &(struct cf_anomaly){.code = "main-arena-by-mapping", .arena_id = arena->id,
+                                          .heap_id = UINT32_MAX, .addr = bare->start},
+                     "libc's data is not in the core; this heap was found by its mapping, and "
+                     "what waits in its fastbins and caches looks live");
+    return add_heap(pt, &heap, err);
+}
+
 static int add_main_heaps(struct cf_ptmalloc *pt, const struct cf_arena *arena,
                           struct cf_err *err) {
+    if (arena->addr == 0)
+        return add_bare_heap(pt, arena, err);
     const struct cf_namespace *ns = cf_malloc_namespace(pt->malloc_found, arena->ns);
     uint64_t base = ns->par.sbrk_base;
     if (arena->top == 0 && arena->system_mem == 0)

@@ -14,10 +14,12 @@ enum { STRUCT_SLACK = 0x20 }; /* a chunk may be larger by a remainder too small 
 
 static void note(struct cf_ptmalloc *pt, const char *code, const struct cf_tcache *tcache,
                  uint64_t addr, const char *detail, unsigned bin) {
+    uint64_t word;
+    bool readable = cf_mem_word(pt->mem, addr, &word) && cf_core_complete(cf_mem_core(pt->mem));
     cf_anomalies_add(&pt->anomalies,
                      &(struct cf_anomaly){.code = code, .arena_id = tcache->arena_id,
                                           .heap_id = UINT32_MAX, .addr = addr,
-                                          .in_complete = true},
+                                          .in_complete = readable},
                      "tcache 0x%llx, bin %u: %s", (unsigned long long)tcache->addr, bin, detail);
 }
 

@@ -34,6 +34,7 @@ struct walk {
     uint64_t dropped; /* pages below this have been given back */
     uint64_t previous; /* the chunk before the cursor when it is a plain one, else 0 */
     uint64_t previous_size;
+    bool is_partial; /* some of the heap's bytes are not in the core */
     bool out_of_memory;
     CF_ARRAY(struct odd_row) odds;
     struct cf_anomalies anomalies;
@@ -164,6 +165,7 @@ static bool take_fences(struct walk *walk, uint64_t word, uint64_t *addr) {
 
 static uint64_t go_on_after_damage(struct walk *walk, uint64_t addr, bool readable,
                                    uint64_t word) {
+    walk->is_partial |= !readable;
     if (!readable)
         note(walk, "heap-not-in-core", addr, false, "the heap's bytes are not in the core", 0);
     else
@@ -228,8 +230,8 @@ static void check_end(struct walk *walk) {
         has_fence |= walk->odds.items[i].state == CF_CHUNK_FENCE;
     }
     if (heap->top != 0 && !has_top)
-        note(walk, "top-not-met", heap->top, true, "the walk did not reach the arena's top",
-             heap->top);
+        note(walk, "top-not-met", heap->top, !walk->is_partial,
+             "the walk did not reach the arena's top", heap->top);
     else if (heap->top == 0 && !has_fence && walk->anomalies.seen == 0)
         note(walk, "heap-without-end", heap->start, true,
              "neither top nor fenceposts end this heap", heap->chunks_end);

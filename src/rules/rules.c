@@ -62,6 +62,20 @@ const struct cf_rule cf_rules[] = {
         .sql = "SELECT key, value FROM meta WHERE key IN ('core_complete', 'missing_bytes')",
     },
     {
+        .code = "heap-without-malloc-data", .verdict = "unknown", .severity = "critical",
+        .when = "bare_arenas > 0",
+        .bytes = "mapped_bytes", .confidence = "'low'", .exactness = "'at-least'",
+        .title = "UNKNOWN: malloc's own data is not in this core; {mapped_bytes:bytes} of heaps "
+                 "were found by their chunks alone, {dead_bytes:bytes} of it are free.",
+        .detail = "Sizes of chunks and free neighbours are right. What waits in fastbins and "
+                  "thread caches may count as live, mallinfo cannot be told, and reachability "
+                  "lacks the data of libraries.",
+        .advice = "Take the core again, whole: ulimit -c unlimited, free disk, no limit in "
+                  "systemd-coredump (ProcessSizeMax, ExternalSizeMax); createdump with --full.",
+        .sql = "SELECT arena_id, heaps, mapped_bytes, live_bytes, free_bytes, top_bytes"
+               " FROM v_arena",
+    },
+    {
         .code = "heap-not-dumped", .verdict = "unknown", .severity = "critical",
         .when = NO_HEAP " AND anonymous_dumped = 0",
         .bytes = "NULL", .confidence = "'high'", .exactness = "'exact'",
@@ -352,7 +366,13 @@ const struct cf_rule cf_rules[] = {
         .when = "complete = 0",
         .bytes = "missing_bytes", .confidence = "'high'", .exactness = "'exact'",
         .title = "INCOMPLETE CORE[: {missing_bytes:bytes} is missing]",
-        .detail = "Every figure is for what is there and lacks the rest.",
+        .detail = "Every figure is for what is there and lacks the rest."
+                  "[ {missing_heap_bytes:bytes} of known heaps are not in the file: their chunks "
+                  "are in no figure, and the bytes count as overhead.]"
+                  "[ malloc's own data of {bare_arenas:count} arena is not: mallinfo is unknown.]"
+                  "[ {missing_stacks:count} stacks are not: what only they hold looks leaked.]"
+                  "[ {damaged_tables:count} of the core's own tables (headers, notes, files) end "
+                  "early: segments, threads or names behind that are unknown.]",
         .advice = NULL,
         .sql = "SELECT * FROM v_segment WHERE missing_bytes > 0",
     },

@@ -79,13 +79,14 @@ static void insert_malloc_fields(struct cf_insert *in, const struct sources *fro
     cf_insert_u64(in, cf_malloc_arena(from->found, arena->id)->in_ring);
     cf_insert_u64_if(in, threads.known, threads.bytes);
     cf_insert_u64_if(in, arena->attached_threads >= 0, (uint64_t)arena->attached_threads);
-    cf_insert_u64(in, arena->system_mem);
-    cf_insert_u64(in, arena->max_system_mem);
-    cf_insert_u64(in, arena->top_bytes);
-    cf_insert_u64(in, arena->nr_binned);
-    cf_insert_u64(in, arena->binned_bytes);
-    cf_insert_u64(in, arena->nr_fast);
-    cf_insert_u64(in, arena->fast_bytes);
+    bool has_state = arena->addr != 0;
+    cf_insert_u64_if(in, has_state, arena->system_mem);
+    cf_insert_u64_if(in, has_state, arena->max_system_mem);
+    cf_insert_u64_if(in, has_state, arena->top_bytes);
+    cf_insert_u64_if(in, has_state, arena->nr_binned);
+    cf_insert_u64_if(in, has_state, arena->binned_bytes);
+    cf_insert_u64_if(in, has_state, arena->nr_fast);
+    cf_insert_u64_if(in, has_state, arena->fast_bytes);
 }
 
 static void insert_hole_sums(struct cf_insert *in, const struct cf_hole_sums *holes) {

@@ -39,7 +39,7 @@ apt_here() {
 }
 
 configure_apt() {
-    mkdir -p "$work"/apt/{lists/partial,cache/archives/partial,etc/apt.conf.d} "$work/debs"
+    mkdir -p "$work"/apt/{lists/partial,cache/archives/partial,etc/{apt.conf.d,preferences.d}} "$work/debs"
     : > "$work/apt/status"
     cat > "$work/apt/conf" <<END
 Dir::State "$work/apt";
