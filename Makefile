@@ -54,8 +54,8 @@ REPLAY_BIN := $(FUZZ:tests/fuzz/fuzz_%.c=$(B)/tests/fuzz/replay_%)
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SUFFIXES:
-.PHONY: all deps demo test check test-unit golden test-e2e test-fuzz test-docs gen lint bench fuzz valgrind asan \
-	install uninstall test-install format clean help FORCE
+.PHONY: all deps demo test check test-unit golden test-e2e test-html test-fuzz test-docs gen lint bench fuzz \
+	valgrind asan install uninstall test-install format clean help FORCE
 
 all: $(if $(wildcard src/lib/analyze.c),build/corefrag) build/libcorefrag.a ## the program and the library (default)
 
@@ -127,6 +127,10 @@ golden: $(TEST_BIN) ## writes what the reports say now into tests/unit/golden; r
 
 test-e2e: all $(E2E_BIN) $(GEN_BIN) $(SEEDS) ## end to end only
 	@COREFRAG=$(B)/corefrag GEN=build/gen sh tests/run.sh $(B)/log $(E2E_BIN)
+
+test-html: all gen ## the page of a report in headless Chromium, which is installed where missing
+	@sh .ci/deps --page
+	@COREFRAG=$(B)/corefrag TRUTH=build/gen/truth python3 tests/html/test_html.py $(TEST_HTML)
 
 test-fuzz: $(REPLAY_BIN) $(SEEDS) ## replays the fuzz corpora
 	@sh tests/run.sh $(B)/log $(REPLAY_BIN)

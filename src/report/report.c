@@ -131,7 +131,8 @@ static int add_sections(struct cf_report *report, struct cf_err *err) {
         {cf_report_verdict, false},  {cf_report_waste, false},     {cf_report_evidence, false},
         {cf_report_budget, false},   {cf_report_mappings, false},  {cf_report_arenas, false},
         {cf_report_map, true},       {cf_report_pins, false},      {cf_report_holes, false},
-        {cf_report_leaks, false},    {cf_report_tunables, false},  {cf_report_threads, true},
+        {cf_report_leaks, false},    {cf_report_tunables, false},  {cf_report_types, true},
+        {cf_report_threads, true},
         {cf_report_whatif, true},    {cf_report_advice, false},    {cf_report_limits, false},
         {cf_report_anomalies, false}, {cf_report_sizes, false},    {cf_report_footer, false},
     };

@@ -95,6 +95,7 @@ int cf_report_limits(struct cf_report *report, struct cf_err *err);
 int cf_report_anomalies(struct cf_report *report, struct cf_err *err);
 int cf_report_sizes(struct cf_report *report, struct cf_err *err);
 int cf_report_map(struct cf_report *report, struct cf_err *err);
+int cf_report_types(struct cf_report *report, struct cf_err *err);
 int cf_report_threads(struct cf_report *report, struct cf_err *err);
 int cf_report_whatif(struct cf_report *report, struct cf_err *err);
 int cf_report_footer(struct cf_report *report, struct cf_err *err);
