@@ -152,7 +152,9 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 CREATE VIEW v_hole_size AS
 SELECT from_bytes, sum(holes) AS holes, sum(bytes) AS bytes, sum(resident_bytes) AS resident_bytes,
        sum(releasable_bytes) AS releasable_bytes,
-       100.0 * sum(bytes) / sum(sum(bytes)) OVER () AS percent
+       100.0 * sum(bytes) / sum(sum(bytes)) OVER () AS percent,
+       sum(resident_bytes) - sum(releasable_bytes) AS kept_bytes,
+       sum(bytes) - sum(resident_bytes) AS absent_bytes
 FROM v_hole_histogram GROUP BY from_bytes ORDER BY from_bytes DESC;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
@@ -162,7 +164,9 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_hole_size', 'bytes', 'bytes', 'All of them together.'),
 ('v_hole_size', 'resident_bytes', 'bytes', 'Of these, in memory; NULL when nothing says so.'),
 ('v_hole_size', 'releasable_bytes', 'bytes', 'Of these, what malloc_trim(0) would give back.'),
-('v_hole_size', 'percent', 'percent', 'bytes of all holes.');
+('v_hole_size', 'percent', 'percent', 'bytes of all holes.'),
+('v_hole_size', 'kept_bytes', 'bytes', 'Of resident_bytes, what malloc_trim(0) would leave.'),
+('v_hole_size', 'absent_bytes', 'bytes', 'Of bytes, not in memory.');
 
 CREATE VIEW v_live_size AS
 SELECT size_bytes, sum(chunks) AS chunks, sum(bytes) AS bytes,

@@ -324,12 +324,23 @@ static bool is_blank(const struct cf_table *table, size_t column) {
     return true;
 }
 
-size_t cf_table_shown(const struct cf_table *table, size_t *out) {
+static size_t shown_columns(const struct cf_table *table, bool is_wide, size_t *out) {
     size_t nr = 0;
-    for (size_t column = 0; column < table->nr_columns; column++)
-        if ((table->columns[column].flags & CF_IS_DETAIL) == 0 && !is_blank(table, column))
+    for (size_t column = 0; column < table->nr_columns; column++) {
+        unsigned flags = table->columns[column].flags;
+        bool is_left_out = (flags & CF_IS_DETAIL) != 0 && !(is_wide && (flags & CF_IS_WIDE) != 0);
+        if (!is_left_out && !is_blank(table, column))
             out[nr++] = column;
+    }
     return nr;
+}
+
+size_t cf_table_shown(const struct cf_table *table, size_t *out) {
+    return shown_columns(table, false, out);
+}
+
+size_t cf_table_shown_wide(const struct cf_table *table, size_t *out) {
+    return shown_columns(table, true, out);
 }
 
 bool cf_table_is_visible(const struct cf_table *table) {

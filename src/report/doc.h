@@ -45,6 +45,7 @@ enum {
     CF_IS_DETAIL = 2,    /* for machines and wide pages: a page of text leaves it out */
     CF_IS_OPTIONAL = 4,  /* a NULL does not apply here; elsewhere it is a thing not known */
     CF_IS_PART = 8,      /* bytes of a class that its key begins with: the parts of a row, drawn */
+    CF_IS_WIDE = 16,     /* a detail that a page with room shows all the same */
 };
 
 struct cf_column {
@@ -190,6 +191,8 @@ enum cf_mark cf_table_mark(const struct cf_table *table, size_t column, bool *is
  * many. Details are left out, and texts of which not one is there.
  */
 size_t cf_table_shown(const struct cf_table *table, size_t *out);
+/* The same for a page with room. */
+size_t cf_table_shown_wide(const struct cf_table *table, size_t *out);
 /* False: a page of text leaves the whole table out, since all its columns are details. */
 bool cf_table_is_visible(const struct cf_table *table);
 /* `row` and `column` must exist. */

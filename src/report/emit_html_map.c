@@ -198,9 +198,10 @@ static void put_strip(struct cf_html *html, const struct cf_map *map,
     double share = (double)heap->pages / (double)most_pages;
     (void)fprintf(html->sink,
                   "<div class=heap data-heap=%" PRId64 "><span class=name>arena %" PRId64
-                  " <small>heap %" PRId64 "</small></span><div class=lane><svg class=strip "
+                  "%s <small>heap %" PRId64 "</small></span><div class=lane><svg class=strip "
                   "viewBox=\"0 0 %zu %d\" preserveAspectRatio=none role=img aria-label=\"",
-                  heap->heap_id, heap->arena_id, heap->heap_id, strip.nr_columns, STRIP_LEVELS);
+                  heap->heap_id, heap->arena_id, heap->arena_id == 0 ? " (main)" : "",
+                  heap->heap_id, strip.nr_columns, STRIP_LEVELS);
     put_summary(html, &strip, heap->pages);
     (void)fputs("\" width=\"", html->sink);
     cf_html_share(html, share < 0.01 ? 0.01 : share);

@@ -211,11 +211,15 @@ static bool fill_grid(struct grid *grid) {
     grid->marks = calloc(table->nr_columns, sizeof *grid->marks);
     if (grid->shown == NULL || grid->marks == NULL)
         return false;
-    grid->nr_shown = cf_table_shown(table, grid->shown);
-    for (size_t i = 0; i < grid->nr_shown; i++)
-        grid->marks[i] = column_mark(table, grid->shown[i]);
     grid->parts = read_parts(table);
     grid->largest = largest_sum(table, &grid->parts);
+    grid->nr_shown = cf_table_shown_wide(table, grid->shown);
+    /* Parts say what a bar does, and more. */
+    if (grid->largest > 0 && grid->nr_shown > 0 &&
+        table->columns[grid->shown[grid->nr_shown - 1]].unit == CF_UNIT_BAR)
+        grid->nr_shown--;
+    for (size_t i = 0; i < grid->nr_shown; i++)
+        grid->marks[i] = column_mark(table, grid->shown[i]);
     return true;
 }
 
@@ -240,7 +244,7 @@ static void put_head(struct cf_html *html, const struct grid *grid) {
     for (size_t i = 0; i < grid->nr_shown; i++) {
         put_header(html, &grid->table->columns[grid->shown[i]], grid->marks[i]);
         if (i == 0 && grid->largest > 0)
-            (void)fputs("<th scope=col>in memory", html->sink);
+            (void)fputs("<th scope=col>made of", html->sink);
     }
     (void)fputs("</thead>\n<tbody>\n", html->sink);
 }
@@ -283,6 +287,8 @@ static void put_grid(struct cf_html *html, const struct cf_table *table) {
         html->failed = true;
         return;
     }
+    if (grid.nr_shown == 0)
+        return;
     if (grid.largest > 0)
         put_legend(html, &grid.parts);
     (void)fputs("<div class=scroll><table class=grid>", html->sink);

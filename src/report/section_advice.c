@@ -11,7 +11,7 @@ static const struct cf_column advice_columns[] = {
     {"gives back", "gives_back_bytes", CF_UNIT_BYTES, CF_IS_OPTIONAL},
     {"how sure", "exactness", CF_UNIT_TEXT, 0},
     {"rule", "code", CF_UNIT_TEXT, CF_IS_DETAIL},
-    {"why", "detail", CF_UNIT_TEXT, CF_IS_DETAIL},
+    {"why", "detail", CF_UNIT_TEXT, CF_IS_DETAIL | CF_IS_WIDE},
     {"sql", "sql", CF_UNIT_TEXT, CF_IS_DETAIL},
 };
 

@@ -6,12 +6,12 @@
 #include "report/section.h"
 
 /* Drawn on a page, and for machines. */
-enum { DRAWN = CF_IS_RESIDENCY | CF_IS_DETAIL | CF_IS_PART };
+enum { DRAWN = CF_IS_RESIDENCY | CF_IS_DETAIL | CF_IS_PART, WIDE = CF_IS_DETAIL | CF_IS_WIDE };
 
 static const struct cf_column arena_columns[] = {
     {"arena", "arena_id", CF_UNIT_COUNT, 0},
     {"main", "is_main", CF_UNIT_COUNT, CF_IS_DETAIL},
-    {"heaps", "heaps", CF_UNIT_COUNT, CF_IS_DETAIL},
+    {"heaps", "heaps", CF_UNIT_COUNT, WIDE},
     {"threads", "threads", CF_UNIT_COUNT, 0},
     {"resident", "resident_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY},
     {"live", "live_percent", CF_UNIT_PERCENT, 0},
@@ -27,8 +27,8 @@ static const struct cf_column arena_columns[] = {
     {"mapped", "mapped_bytes", CF_UNIT_BYTES, CF_IS_DETAIL},
     {"holes", "holes", CF_UNIT_COUNT, CF_IS_DETAIL},
     {"in holes", "hole_bytes", CF_UNIT_BYTES, CF_IS_DETAIL},
-    {"that chunk unlocks", "top_pin_unlocks_bytes", CF_UNIT_BYTES, CF_IS_DETAIL | CF_IS_OPTIONAL},
-    {"its holder", "top_pin_holder", CF_UNIT_TEXT, CF_IS_DETAIL | CF_IS_OPTIONAL},
+    {"that chunk unlocks", "top_pin_unlocks_bytes", CF_UNIT_BYTES, WIDE | CF_IS_OPTIONAL},
+    {"its holder", "top_pin_holder", CF_UNIT_TEXT, WIDE | CF_IS_OPTIONAL},
     {"dead, resident", "dead_resident_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY | CF_IS_DETAIL},
 };
 

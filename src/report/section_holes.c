@@ -6,8 +6,10 @@ static const struct cf_column histogram_columns[] = {
     {"holes", "holes", CF_UNIT_COUNT, 0},
     {"bytes", "bytes", CF_UNIT_BYTES, 0},
     {"resident", "resident_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY},
-    {"releasable", "releasable_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY},
+    {"releasable", "releasable_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY | CF_IS_PART},
     {"share", "percent", CF_UNIT_PERCENT, 0},
+    {"kept", "kept_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY | CF_IS_DETAIL | CF_IS_PART},
+    {"not in memory", "absent_bytes", CF_UNIT_BYTES, CF_IS_DETAIL | CF_IS_PART},
     {"", "fraction", CF_UNIT_BAR, 0},
 };
 

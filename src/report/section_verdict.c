@@ -63,16 +63,18 @@ static void add_warning(struct cf_report *report, void *target, const struct cf_
     cf_section_text(target, CF_TONE_WARNING, "%s. %s", cf_stmt_text(row, 0), cf_stmt_text(row, 1));
 }
 
-/* For machines; the sentences above say it for people. */
+/* For machines and pages with room; the sentences above say it for people. */
+enum { FIGURE = CF_IS_DETAIL | CF_IS_WIDE };
+
 static const struct cf_column verdict_columns[] = {
     {"code", "code", CF_UNIT_TEXT, CF_IS_DETAIL},
     {"headline", "headline", CF_UNIT_TEXT, CF_IS_DETAIL},
     {"confidence", "confidence", CF_UNIT_TEXT, CF_IS_DETAIL},
-    {"resident", "resident_bytes", CF_UNIT_BYTES, CF_IS_DETAIL | CF_IS_RESIDENCY},
-    {"heap", "heap_resident_bytes", CF_UNIT_BYTES, CF_IS_DETAIL | CF_IS_RESIDENCY},
-    {"live", "live_bytes", CF_UNIT_BYTES, CF_IS_DETAIL},
-    {"retained free", "retained_free_bytes", CF_UNIT_BYTES, CF_IS_DETAIL | CF_IS_RESIDENCY},
-    {"releasable", "releasable_bytes", CF_UNIT_BYTES, CF_IS_DETAIL | CF_IS_RESIDENCY},
+    {"resident", "resident_bytes", CF_UNIT_BYTES, FIGURE | CF_IS_RESIDENCY},
+    {"heap", "heap_resident_bytes", CF_UNIT_BYTES, FIGURE | CF_IS_RESIDENCY},
+    {"live", "live_bytes", CF_UNIT_BYTES, FIGURE},
+    {"retained free", "retained_free_bytes", CF_UNIT_BYTES, FIGURE | CF_IS_RESIDENCY},
+    {"releasable", "releasable_bytes", CF_UNIT_BYTES, FIGURE | CF_IS_RESIDENCY},
 };
 
 static const struct cf_query verdict_query = {

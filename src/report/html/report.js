@@ -510,7 +510,7 @@ const lateRow = (map, heap, most) => {
     }
   }
   const row = make("div", { className: "heap" },
-    make("span", { className: "name" }, "arena " + heap.arena + " ",
+    make("span", { className: "name" }, "arena " + heap.arena + (heap.arena === 0 ? " (main) " : " "),
       make("small", {}, "heap " + heap.id)),
     make("div", { className: "lane" }, svg),
     make("span", { className: "size" }, bytes(heap.pages * map.page) + ", " +
