@@ -101,6 +101,7 @@ $(B)/schema_sql.h: $(SCHEMA_SQL) $(B)/flags
 HTML_ASSETS := $(wildcard src/report/html/*)
 $(B)/src/report/emit_html.o: $(B)/html_assets.h
 $(B)/html_assets.h: $(HTML_ASSETS)
+	@mkdir -p $(@D)
 	@sh src/report/html/embed.sh > $@
 
 # ---- what it stands on ----
