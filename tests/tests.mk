@@ -24,3 +24,13 @@ $(STANDINS): tests/gen/standin/standin.c tests/tests.mk
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) $(if $(WERROR),-Werror) -O1 -g -fno-builtin -pthread \
 		-shared -fPIC -Wl,-soname,$(@F) -o $@ $<
+
+# The same program of C++ with its symbols, and without them.
+gen check test-e2e: build/gen/objects build/gen/objects-stripped
+
+build/gen/objects: tests/gen/objects.cc tests/tests.mk
+	@mkdir -p $(@D)
+	$(call say,CXX) $(CXX) -std=c++17 -Wall -Wextra $(if $(WERROR),-Werror) -O1 -g -o $@ $<
+
+build/gen/objects-stripped: build/gen/objects
+	$(call say,STRIP) strip -o $@ $<
