@@ -49,3 +49,34 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_root', 'bytes', 'bytes', 'Size of all of them.'),
 ('v_root', 'missing_places', 'count', 'Ranges or threads whose memory cannot be read.'),
 ('v_root', 'missing_bytes', 'bytes', 'What is missing, as far as its size is known.');
+
+CREATE TABLE stack (
+    stack_id INTEGER PRIMARY KEY,
+    thread_id INTEGER,
+    start INTEGER NOT NULL,
+    end INTEGER NOT NULL,
+    used_bytes INTEGER,
+    resident_bytes INTEGER
+);
+CREATE INDEX stack_thread ON stack (thread_id);
+
+CREATE VIEW v_stack AS
+SELECT thread_id, start, printf('0x%x', start) AS start_hex, end, printf('0x%x', end) AS end_hex,
+       end - start AS mapped_bytes, used_bytes, resident_bytes, thread_id IS NULL AS is_cached
+FROM stack;
+
+INSERT INTO doc (object, "column", unit, text) VALUES
+('v_stack', '', '', 'One row for each stack: of the core''s threads, and of threads that are gone (exited and not joined, or kept by glibc for the next thread). Empty with --no-reach.'),
+('v_stack', 'thread_id', 'id', 'Thread; NULL: it is gone.'),
+('v_stack', 'start', 'address', 'Where the thread''s block begins, guard included; where that is not known, the stack pointer.'),
+('v_stack', 'start_hex', 'hex', 'start as text.'),
+('v_stack', 'end', 'address', 'Where it ends; thread-local storage and libc''s own record of the thread lie in front of it.'),
+('v_stack', 'end_hex', 'hex', 'end as text.'),
+('v_stack', 'mapped_bytes', 'bytes', 'end less start.'),
+('v_stack', 'used_bytes', 'bytes', 'From the stack pointer up to thread-local storage: what frames use now. NULL: not in the core.'),
+('v_stack', 'resident_bytes', 'bytes', 'Of mapped_bytes, in memory when the core was written; what is not used stays until the thread is gone. NULL: not known.'),
+('v_stack', 'is_cached', '0/1', '1: of a thread that is gone.');
+
+INSERT INTO example_query (title, sql) VALUES
+('How much of the stacks'' memory is in use, and how much is kept for threads that are gone?',
+ 'SELECT is_cached, count(*) AS stacks, sum(mapped_bytes) AS mapped_bytes, sum(resident_bytes) AS resident_bytes, sum(used_bytes) AS used_bytes FROM v_stack GROUP BY is_cached');

@@ -67,6 +67,27 @@ static int insert_roots(struct cf_db *db, const struct cf_roots *roots, struct c
     return status;
 }
 
+/* Blocks of threads that are gone have no frames: nothing of them is in use. */
+static int insert_stacks(struct cf_db *db, const struct cf_stacks *stacks,
+                         const struct cf_mem *mem, struct cf_err *err) {
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    int status = cf_insert_begin(&in, db, "stack",
+                                 "thread_id, start, end, used_bytes, resident_bytes", err);
+    for (size_t i = 0; status == CF_OK && i < stacks->rows.len; i++) {
+        const struct cf_stack *stack = &stacks->rows.items[i];
+        uint64_t resident;
+        bool known = cf_mem_resident_bytes(mem, stack->start, stack->end, &resident);
+        uint64_t used = stack->tcb > stack->live ? stack->tcb - stack->live : 0;
+        cf_insert_u64_if(&in, stack->thread >= 0, (uint64_t)(int64_t)stack->thread);
+        cf_insert_u64(&in, stack->start);
+        cf_insert_u64(&in, stack->end);
+        cf_insert_u64_if(&in, stack->readable, stack->thread >= 0 ? used : 0);
+        cf_insert_u64_if(&in, known, resident);
+        status = cf_insert_row(&in, err);
+    }
+    return status;
+}
+
 /* Heap chunks carry it in their code; the few mmapped chunks stand in their table already. */
 static int update_mmapped(struct cf_db *db, const struct cf_mark *mark,
                           const struct cf_chunkmap *map, struct cf_err *err) {
@@ -91,6 +112,8 @@ int cf_rows_reach(struct cf_db *db, const struct cf_ptmalloc *pt, const struct c
         status = insert_arenas(db, leaks, pt, err);
     if (status == CF_OK)
         status = insert_roots(db, &reach->roots, err);
+    if (status == CF_OK)
+        status = insert_stacks(db, &reach->stacks, cf_malloc_mem(cf_ptmalloc_malloc(pt)), err);
     if (status == CF_OK)
         status = update_mmapped(db, reach->mark, cf_ptmalloc_map(pt), err);
     return status;

@@ -36,8 +36,9 @@ static const struct program programs[] = {
         {"connections are held by their table", HELD_BY("tcp_ops", "global connections (tables)")},
         {"jobs are held by their ring", HELD_BY("mail_job_ops", "global jobs (tables)")},
         {"what has no name has a holder, by its size",
-         "SELECT count(*) > 0 FROM v_holder a JOIN v_holder b USING (chunk_address) WHERE a.hop = 0 "
-         "AND a.label LIKE 'plains%(tables)' AND b.hop = 1 AND b.label LIKE '720%'"},
+         "SELECT count(*) > 0 FROM v_holder a JOIN v_holder b USING (chunk_address) "
+         "WHERE a.hop = 0 AND a.label LIKE 'plains%(tables)' AND b.hop = 1 "
+         "AND b.label LIKE '720%'"},
         {"each root keeps its own alive",
          "SELECT count(*) FROM v_held WHERE label = 'sessions (tables)' AND chunks = 5001"},
     }},
@@ -74,7 +75,8 @@ static const struct program programs[] = {
         {"python objects are called as in python",
          "SELECT count(*) FROM v_type WHERE type = 'python bytes' AND chunks >= 3000"},
         {"the largest stands first", "SELECT " FIRST_TYPE " = 'python bytes'"},
-        {"somebody holds them", "SELECT holder IS NOT NULL FROM v_type WHERE type = 'python bytes'"},
+        {"somebody holds them",
+         "SELECT holder IS NOT NULL FROM v_type WHERE type = 'python bytes'"},
     }},
 };
 
@@ -90,7 +92,8 @@ static void holds(void **state) {
 
 static int set_up(void **state) {
     (void)state;
-    return e2e_make_core(&run) && e2e_analyze(&run) && run.exit_code == 0 && e2e_open(&run) ? 0 : -1;
+    bool is_done = e2e_make_core(&run) && e2e_analyze(&run) && run.exit_code == 0;
+    return is_done && e2e_open(&run) ? 0 : -1;
 }
 
 static int tear_down(void **state) {
