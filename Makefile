@@ -139,7 +139,9 @@ test-fuzz: $(REPLAY_BIN) $(SEEDS) ## replays the fuzz corpora
 asan: ## the tests under ASan and UBSan
 	@$(MAKE) --no-print-directory FLAVOR=asan check
 
-valgrind: all $(TEST_BIN) ## unit tests under valgrind
+valgrind: all $(TEST_BIN) build/demo/core ## unit tests, and the sample, under valgrind
+	@valgrind -q --error-exitcode=99 --leak-check=full build/corefrag analyze build/demo/core \
+		-o build/valgrind.db --force
 	@WRAP='valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite' \
 		sh tests/run.sh $(B)/log/valgrind $(TEST_BIN)
 

@@ -34,10 +34,11 @@ struct sample {
     double cpu;
     double wall;
     double rss_mib;
+    double anonymous_mib;
     int exit_status;
 };
 
-enum measure { CPU, WALL, RSS, DB_BYTES };
+enum measure { CPU, WALL, RSS, ANONYMOUS, DB_BYTES };
 
 /* One row: `ours` against `theirs` (ratio), or against a fixed limit where `theirs` is NULL. */
 struct row {
@@ -45,7 +46,7 @@ struct row {
     enum measure measure;
     const char *ours;
     const char *theirs;
-    double target;
+    double target; /* 0 for memory: see memory_target() */
 };
 
 /* $CHUNKS is the number of chunks. */
@@ -60,13 +61,21 @@ struct row {
 
 static const struct row rows[] = {
     {"analyze / sqlite3 inserting as many rows, CPU", CPU, OURS(""), STOCK, 1.0},
-    {"analyze, largest resident set, MiB", RSS, OURS(""), NULL, 128},
+    {"analyze, anonymous memory, MiB", ANONYMOUS, OURS(""), NULL, 0},
+    {"analyze, largest resident set, MiB", RSS, OURS(""), NULL, 0},
+    {"analyze --no-reach, largest resident set, MiB", RSS, OURS(" --no-reach"), NULL, 0},
     {"analyze, bytes of the database a chunk", DB_BYTES, OURS(""), NULL, 16},
     {"report, wall", WALL, "exec build/corefrag report " DB " > /dev/null", NULL, 2.0},
-    {"SQL: the chunk at an address, wall", WALL,
+    {"report --format html, wall", WALL,
+     "exec build/corefrag report " DB " --format html > /dev/null", NULL, 2.0},
+    {"SQL: the chunk at an address, CPU", CPU,
      QUERY("SELECT * FROM v_chunk WHERE address = (SELECT max(below_address) FROM v_hole)"), NULL,
      0.010},
-    {"SQL: size classes, wall", WALL,
+    {"SQL: the twenty largest free chunks, CPU", CPU,
+     QUERY("SELECT * FROM v_chunk WHERE state = 'free' AND size_bytes >= 4096 "
+           "ORDER BY size_bytes DESC LIMIT 20"),
+     NULL, 0.010},
+    {"SQL: size classes, CPU", CPU,
      QUERY("SELECT state, sum(chunks), sum(bytes) FROM v_size_class GROUP BY state"), NULL, 0.010},
     {"analyze --no-reach / the same inserts, CPU", CPU, OURS(" --no-reach"), STOCK, 0.15},
     {"analyze --no-reach / cat CORE; cp DB, wall", WALL, OURS(" --no-reach"), CAT_CP, 3.0},
@@ -84,6 +93,35 @@ static double now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+/* VmHWM counts the mapped core too; the anonymous part has no high-water mark, so it is watched. */
+static double anonymous_mib(pid_t pid) {
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    FILE *status = fopen(path, "r");
+    if (status == NULL)
+        return 0;
+    char line[256];
+    unsigned long long kib = 0;
+    while (fgets(line, sizeof line, status) != NULL)
+        if (sscanf(line, "RssAnon: %llu", &kib) == 1)
+            break;
+    (void)fclose(status);
+    return (double)kib / 1024;
+}
+
+/* Waits for `pid`; looks at its memory every two milliseconds. */
+static bool wait_watching(pid_t pid, int *status, struct rusage *usage, double *anonymous) {
+    for (;;) {
+        pid_t ended = wait4(pid, status, WNOHANG, usage);
+        if (ended != 0)
+            return ended == pid;
+        double mib = anonymous_mib(pid);
+        if (mib > *anonymous)
+            *anonymous = mib;
+        (void)usleep(2000);
+    }
+}
+
 /* Runs `command` in a shell, stdout dropped unless `loud`; false when it could not be started. */
 static bool run(const char *command, bool loud, struct sample *out) {
     double started = now();
@@ -99,7 +137,8 @@ static bool run(const char *command, bool loud, struct sample *out) {
     }
     int status;
     struct rusage usage;
-    if (wait4(pid, &status, 0, &usage) != pid)
+    out->anonymous_mib = 0;
+    if (!wait_watching(pid, &status, &usage, &out->anonymous_mib))
         return false;
     out->wall = now() - started;
     out->cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime);
@@ -145,20 +184,29 @@ static double value_of(enum measure measure, const struct sample *sample,
         return sample->wall;
     case RSS:
         return sample->rss_mib;
+    case ANONYMOUS:
+        return sample->anonymous_mib;
     case DB_BYTES:
         return file_bytes(DB) / (double)chunks;
     }
     return 0;
 }
 
+/* 3 % of the core and 32 MiB for ourselves, 64 MiB more with the pages of the core. */
+static double memory_target(enum measure measure) {
+    double own = 32 + 0.03 * file_bytes(CORE) / 1048576;
+    return measure == RSS ? own + 64 : own;
+}
+
 static void print_row(const struct row *row, double ours, double theirs, double result) {
+    double target = row->target > 0 ? row->target : memory_target(row->measure);
     const char *unit = row->measure == CPU || row->measure == WALL ? "s" : "";
     printf("%-55s %9.3f%-1s", row->what, ours, unit);
     if (row->theirs != NULL)
         printf(" %9.3f%-1s", theirs, unit);
     else
         printf(" %10s", "");
-    printf(" %9.3f %8.2f  %s\n", result, row->target, result <= row->target ? "holds" : "MISSED");
+    printf(" %9.3f %8.2f  %s\n", result, target, result <= target ? "holds" : "MISSED");
     (void)fflush(stdout);
 }
 
