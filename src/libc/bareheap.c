@@ -72,13 +72,14 @@ static enum step step(struct chain *chain) {
         chain->at += 4 * word;
         return STEP_FENCES;
     }
+    bool reaches_end = size == chain->end - chain->at; /* a top's size is as the page ends */
     if ((header & BAD_FLAGS) != 0 || size < cf_min_chunk_bytes(chain->m) ||
-        size % chain->m->alignment != 0 || size > chain->end - chain->at)
+        (size % chain->m->alignment != 0 && !reaches_end) || size > chain->end - chain->at)
         return STEP_BROKEN;
     if (!(header & PREV_INUSE) &&
         (!cf_mem_word(chain->m->mem, chain->at, &prev_size) || prev_size != chain->previous))
         return STEP_BROKEN;
-    if (size == chain->end - chain->at) {
+    if (reaches_end) {
         chain->top = chain->at;
         return header & PREV_INUSE ? STEP_END : STEP_BROKEN;
     }

@@ -187,6 +187,13 @@ static void put_heap_info(struct fake *fake, uint64_t heap, uint64_t arena, uint
     put_field(fake, heap, fake->heap_info->pagesize, PAGE);
 }
 
+static void note_bounds(struct fake *fake, unsigned index, uint64_t start, uint64_t top,
+                        uint64_t end) {
+    fake->firsts[index] = chunk_at(fake, start);
+    fake->tops[index] = top;
+    fake->ends[index] = end;
+}
+
 /* One thread arena; the newest of its heaps has the top. */
 static void put_thread_arena(struct fake *fake, unsigned index, uint64_t next) {
     uint64_t region = fake->word == 8 ? UINT64_C(0x7e0000000000) : UINT64_C(0xe0000000);
@@ -198,8 +205,10 @@ static void put_thread_arena(struct fake *fake, unsigned index, uint64_t next) {
         uint64_t first = heap + fake->heap_info->bytes;
         synth_segment(fake->synth, heap, FAKE_HEAP_BYTES, SYNTH_RW);
         put_heap_info(fake, heap, arena, prev);
-        top = put_chunks(fake, k == 0 ? first + fake->state->bytes : first, heap + FAKE_HEAP_BYTES,
+        first += k == 0 ? fake->state->bytes : 0;
+        top = put_chunks(fake, first, heap + FAKE_HEAP_BYTES,
                          k == 0 ? &fake->tcaches[index + 1] : NULL);
+        note_bounds(fake, index + 1, first, top, heap + FAKE_HEAP_BYTES);
         prev = heap;
     }
     put_state(fake, arena, next, top, (uint64_t)fake->heaps_each * FAKE_HEAP_BYTES);
@@ -261,6 +270,7 @@ static void put_main(struct fake *fake) {
     synth_segment(fake->synth, fake->sbrk_base, FAKE_HEAP_BYTES, SYNTH_RW);
     uint64_t end = fake->sbrk_base + FAKE_HEAP_BYTES;
     uint64_t top = put_chunks(fake, fake->sbrk_base, end, &fake->tcaches[0]);
+    note_bounds(fake, 0, fake->sbrk_base, top, end);
     if (fake->no_libc_data)
         return;
     put_libc(fake, data, next, top, FAKE_HEAP_BYTES, fake->sbrk_base);

@@ -51,6 +51,10 @@ struct fake {
     uint64_t arenas[FAKE_ARENAS_MAX];
     uint64_t tcaches[FAKE_ARENAS_MAX + 1]; /* [0]: the main thread's */
     uint64_t tps[FAKE_ARENAS_MAX + 1];
+    /* [0]: the main arena's; else of thread arena i - 1, in its newest heap */
+    uint64_t firsts[FAKE_ARENAS_MAX + 1]; /* first chunk */
+    uint64_t tops[FAKE_ARENAS_MAX + 1];
+    uint64_t ends[FAKE_ARENAS_MAX + 1];
     /* set by fake_open() */
     struct cf_core *core;
     struct cf_mem *mem;

@@ -1,0 +1,184 @@
+/*
+ * ptmalloc: the walk over heaps of every layout and both widths. The builder says what each chunk
+ * is; the map must say the same of every one, and have no other. Releases that no package serves
+ * are verified here.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fake_heap.h"
+#include "ptmalloc/heap.h"
+
+/* One for each shape that any struct ever had, and those between two packages. */
+static const char *const releases[] = {"2.17", "2.22", "2.23", "2.24", "2.25", "2.26", "2.27",
+                                       "2.28", "2.29", "2.30", "2.31", "2.32", "2.33", "2.34",
+                                       "2.35", "2.37", "2.38", "2.39", "2.40", "2.41", "2.42",
+                                       "2.43", "2.44"};
+enum { NR_RELEASES = sizeof releases / sizeof *releases };
+
+struct walked {
+    struct fake fake;
+    struct fake_heap heap;
+    struct cf_ptmalloc *pt;
+};
+
+static void walk(struct walked *walked) {
+    struct cf_err err = {.text = ""};
+    fake_open(&walked->fake);
+    if (cf_ptmalloc_walk(NULL, walked->fake.m, 1, &walked->pt, &err) != CF_OK)
+        fail_msg("%s", err.text);
+}
+
+static void set_up(struct walked *walked, unsigned word, const char *release) {
+    fake_init(&walked->fake, word, release);
+    fake_build(&walked->fake);
+    fake_fill(&walked->fake, &walked->heap);
+}
+
+static void tear_down(struct walked *walked) {
+    cf_ptmalloc_free(walked->pt);
+    fake_close(&walked->fake);
+}
+
+static const struct fake_chunk *noted_at(const struct fake_heap *heap, uint64_t addr) {
+    for (unsigned i = 0; i < heap->nr_chunks; i++)
+        if (heap->chunks[i].addr == addr)
+            return &heap->chunks[i];
+    return NULL;
+}
+
+static void assert_chunk(const struct fake_heap *heap, const struct cf_chunk *chunk,
+                         const char *release, unsigned word) {
+    const struct fake_chunk *noted = noted_at(heap, chunk->addr);
+    if (noted == NULL || noted->bytes != chunk->bytes || noted->state != chunk->state)
+        fail_msg("%s, %u bits: at 0x%llx %llu bytes %s, noted %llu bytes %s", release, 8 * word,
+                 (unsigned long long)chunk->addr, (unsigned long long)chunk->bytes,
+                 cf_chunk_state_name(chunk->state),
+                 noted == NULL ? 0ull : (unsigned long long)noted->bytes,
+                 noted == NULL ? "nothing" : cf_chunk_state_name(noted->state));
+}
+
+static void assert_nothing_wrong(const struct walked *walked, const char *release) {
+    if (cf_ptmalloc_nr_anomalies(walked->pt) > 0)
+        fail_msg("%s, %u bits: %s: %s", release, 8 * walked->fake.word,
+                 cf_ptmalloc_anomaly(walked->pt, 0)->code,
+                 cf_ptmalloc_anomaly(walked->pt, 0)->detail);
+}
+
+static void assert_heaps(const struct walked *walked, const char *release) {
+    const struct cf_chunkmap *map = cf_ptmalloc_map(walked->pt);
+    unsigned met = 0;
+    for (size_t i = 0; i < cf_chunkmap_nr_heaps(map); i++) {
+        struct cf_chunk_iter iter;
+        struct cf_chunk chunk;
+        cf_chunk_iter_init(&iter, map, cf_chunkmap_heap(map, i), 0);
+        for (; cf_chunk_iter_next(&iter, &chunk); met++)
+            assert_chunk(&walked->heap, &chunk, release, walked->fake.word);
+    }
+    assert_int_equal(met, walked->heap.nr_chunks - walked->heap.nr_mmapped);
+}
+
+static void assert_mmapped(const struct walked *walked) {
+    const struct cf_chunkmap *map = cf_ptmalloc_map(walked->pt);
+    assert_int_equal(cf_chunkmap_nr_mmapped(map), walked->heap.nr_mmapped);
+    for (size_t i = 0; i < cf_chunkmap_nr_mmapped(map); i++) {
+        const struct cf_mmapped *row = cf_chunkmap_mmapped(map, i);
+        const struct fake_chunk *noted = noted_at(&walked->heap, row->addr);
+        assert_non_null(noted);
+        assert_int_equal(row->bytes, noted->bytes);
+        assert_int_equal(row->usable_bytes, noted->usable_bytes);
+        assert_int_equal(row->in_tcache, noted->state == CF_CHUNK_TCACHE);
+    }
+}
+
+/* The lists' own sums, beside the map's. */
+static void assert_lists(const struct walked *walked) {
+    bool has_fast = walked->fake.state->nr_fastbins != 0;
+    for (size_t i = 0; i < cf_ptmalloc_nr_arenas(walked->pt); i++) {
+        const struct cf_arena *arena = cf_ptmalloc_arena(walked->pt, i);
+        assert_int_equal(arena->nr_binned, 3);
+        assert_int_equal(arena->binned_bytes, 6 * walked->fake.alignment + 0x250 + 0x1000);
+        assert_int_equal(arena->nr_fast, has_fast ? 3 : 0);
+    }
+    size_t wanted = walked->fake.tcache == NULL ? 0 : walked->fake.nr_arenas + 1;
+    assert_int_equal(cf_ptmalloc_nr_tcaches(walked->pt), wanted);
+}
+
+static void every_chunk_of_every_layout_is_what_it_is(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < 2 * NR_RELEASES; i++) {
+        const char *release = releases[i % NR_RELEASES];
+        struct walked walked;
+        set_up(&walked, i < NR_RELEASES ? 8 : 4, release);
+        walk(&walked);
+        assert_nothing_wrong(&walked, release);
+        assert_heaps(&walked, release);
+        assert_mmapped(&walked);
+        assert_lists(&walked);
+        tear_down(&walked);
+    }
+}
+
+/* 2.43 and 2.44 add 2 words to mmapped_mem with each mremap; earlier that is a contradiction. */
+static void only_late_releases_may_count_too_much(void **state) {
+    static const char *const late[] = {"2.42", "2.43"};
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct walked walked;
+        set_up(&walked, 8, late[i]);
+        uint64_t sum = 0x21000 + 0x40000 + 0x22000 + 3 * 0x1000 * (i == 0) + 3 * 16 * (i == 1);
+        synth_put_word(walked.fake.synth, walked.fake.mp + walked.fake.par->mmapped_mem, sum);
+        synth_put_word(walked.fake.synth, walked.fake.mp + walked.fake.par->max_mmapped_mem, sum);
+        walk(&walked);
+        assert_int_equal(cf_ptmalloc_nr_anomalies(walked.pt), i == 0 ? 1 : 0);
+        tear_down(&walked);
+    }
+}
+
+/* A libc whose data is not dumped, and the program, behind which the heap begins. */
+static void add_what_names_the_heap(struct fake *fake) {
+    uint64_t data = fake->mp - 0x200, program = fake->sbrk_base - 0x9000;
+    synth_segment(fake->synth, data, 0x8000, SYNTH_RW)->file_bytes = 0;
+    synth_file(fake->synth, data, data + 0x8000, 0x1c0000, "/lib/libc.so.6");
+    synth_segment(fake->synth, program, 0x1000, SYNTH_R);
+    synth_file(fake->synth, program, program + 0x1000, 0, "/bin/program");
+    synth_auxv(fake->synth, 3, program + 0x40); /* AT_PHDR */
+}
+
+/* libc's data is not in the core: the main heap is known by its mapping, the others as ever. */
+static void a_main_heap_is_found_without_its_arena(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < 2 * NR_RELEASES; i++) {
+        struct walked walked;
+        fake_init(&walked.fake, i < NR_RELEASES ? 8 : 4, releases[i % NR_RELEASES]);
+        walked.fake.no_libc_data = true;
+        fake_build(&walked.fake);
+        add_what_names_the_heap(&walked.fake);
+        walk(&walked);
+        const struct cf_arena *main_arena = cf_ptmalloc_arena(walked.pt, 0);
+        if (!main_arena->is_main)
+            fail_msg("%s, %u bits: no main arena", releases[i % NR_RELEASES], 8 * walked.fake.word);
+        assert_int_equal(main_arena->addr, 0);
+        assert_int_equal(main_arena->top, walked.fake.tops[0]);
+        assert_int_equal(main_arena->top_bytes, walked.fake.ends[0] - walked.fake.tops[0]);
+        assert_int_equal(cf_chunkmap_nr_heaps(cf_ptmalloc_map(walked.pt)), 3);
+        assert_int_equal(cf_ptmalloc_nr_anomalies(walked.pt), 1);
+        assert_string_equal(cf_ptmalloc_anomaly(walked.pt, 0)->code, "main-arena-by-mapping");
+        assert_false(cf_ptmalloc_anomaly(walked.pt, 0)->in_complete);
+        tear_down(&walked);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_chunk_of_every_layout_is_what_it_is),
+        cmocka_unit_test(only_late_releases_may_count_too_much),
+        cmocka_unit_test(a_main_heap_is_found_without_its_arena),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
