@@ -45,7 +45,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('meta key', 'libc_build_id', 'text', 'Build id of that file, in hex.'),
 ('meta key', 'libc_version', 'text', 'Release of glibc, only where the core itself says so; empty else.'),
 ('meta key', 'malloc_layout', 'text', 'Which shapes of malloc''s structs fit this core.'),
-('meta key', 'located_by', 'text', 'How malloc was found: symbols, dwarf, pattern.'),
+('meta key', 'located_by', 'text', 'What stands behind the places of malloc''s data, which are always found by pattern: dwarf (symbols and struct layouts confirm them), symbols (places alone), pattern (no symbols at hand, or v_anomaly has what they contradict).'),
 ('meta key', 'residency_source', 'text', 'What says which pages were in memory: holes, gaps, zero-pages, none.'),
 ('meta key', 'residency_exact', '0/1', '1: resident figures are exact. 0: they are "at least", and NULL where nothing is known.'),
 ('meta key', 'safe_linking', '0/1', 'The links of tcache and fastbins are mangled (glibc 2.32 and later).'),

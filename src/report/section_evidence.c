@@ -44,6 +44,13 @@ static void add_core(struct cf_report *report, struct cf_table *table) {
                   strcmp(producer, "kernel") == 0 ? "the " : "", or_unknown(producer), state);
 }
 
+/* The pattern always leads; a second witness may have confirmed it. */
+static const char *confirmation(const char *located_by) {
+    if (strcmp(located_by, "dwarf") == 0)
+        return ", confirmed by symbols and DWARF";
+    return strcmp(located_by, "symbols") == 0 ? ", confirmed by symbols" : "";
+}
+
 static void add_malloc(struct cf_report *report, struct cf_table *table) {
     const char *version = cf_report_meta(report, "libc_version");
     if (!cf_report_has_heap(report)) {
@@ -53,10 +60,10 @@ static void add_malloc(struct cf_report *report, struct cf_table *table) {
                       *other == '\0' ? "" : cf_report_meta(report, "other_allocator_evidence"));
         return;
     }
-    cf_table_fact(table, "malloc", "%s%s%s, found by %s",
+    cf_table_fact(table, "malloc", "%s%s%s, found by pattern%s",
                   or_unknown(cf_report_meta(report, "libc_path")),
                   *version == '\0' ? "" : ", glibc ", version,
-                  or_unknown(cf_report_meta(report, "located_by")));
+                  confirmation(cf_report_meta(report, "located_by")));
     if (!report->options->full)
         return;
     cf_table_fact(table, "malloc's shapes", "%s",
