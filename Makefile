@@ -54,7 +54,7 @@ REPLAY_BIN := $(FUZZ:tests/fuzz/fuzz_%.c=$(B)/tests/fuzz/replay_%)
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SUFFIXES:
-.PHONY: all deps demo test check test-unit golden test-e2e test-html test-fuzz test-docs gen lint bench fuzz \
+.PHONY: all deps demo samples test check test-unit golden test-e2e test-html test-fuzz test-docs gen lint bench fuzz \
 	valgrind asan install uninstall test-install format clean help FORCE
 
 all: $(if $(wildcard src/lib/analyze.c),build/corefrag) build/libcorefrag.a ## the program and the library (default)
@@ -215,6 +215,12 @@ demo: deps ## analyzes the sample core and shows its report
 build/demo/core: $(SAMPLE)
 	@mkdir -p $(@D)
 	@zstd -dcq $< | tar -C $(@D) -xmSf -
+
+samples: all build/demo/core ## writes samples/report.*, the sample's report in each format
+	@cd build/demo && ../corefrag analyze core -o core.db --force && \
+	for format in text.txt markdown.md json.json html.html; do \
+		../corefrag report core.db --format $${format%.*} -o ../../samples/report.$${format#*.} \
+			|| exit 1; done
 
 # The readme's SQL and the sample's questions, asked anew.
 test-docs: all build/demo/core ## what README.md and samples/ say

@@ -1,6 +1,7 @@
 #!/bin/sh
 # What the documents promise about the sample core: every SQL block of README.md runs on its
-# database, and samples/questions.sql gets the answers in samples/answers.txt.
+# database, samples/questions.sql gets the answers in samples/answers.txt, and the report in
+# README.md is the one in samples/.
 #
 #   sh tests/docs.sh DATABASE
 set -u
@@ -25,6 +26,10 @@ done
 [ "$count" -ge 10 ] || { echo "README.md: $count queries, ten are promised"; failed=1; }
 if ! sqlite3 -batch "$db" < samples/questions.sql 2>&1 | diff samples/answers.txt -; then
     echo "samples/answers.txt: other answers than these"
+    failed=1
+fi
+if ! awk '/^corefrag [0-9]/ { on = 1 } /^```$/ { on = 0 } on' README.md | diff samples/report.txt -; then
+    echo "README.md: another report than samples/report.txt (make samples)"
     failed=1
 fi
 exit $failed
