@@ -7,6 +7,8 @@
 #include "report/format.h"
 #include "report/html.h"
 
+enum { LONG_BYTES = 48 }; /* a longer text may be broken into lines */
+
 static bool is_number(const struct cf_cell *cell) {
     return cell->kind == CF_CELL_INTEGER || cell->kind == CF_CELL_REAL;
 }
@@ -66,8 +68,10 @@ void cf_html_cell(struct cf_html *html, const struct cf_column *column,
     const char *shown = cf_format_cell(buffer, column, cell, html->exact);
     if (cell->kind == CF_CELL_UNKNOWN)
         (void)fputs("<td class=\"n u\"", html->sink);
+    else if (!is_left(column->unit))
+        (void)fputs("<td class=n", html->sink);
     else
-        (void)fputs(is_left(column->unit) ? "<td" : "<td class=n", html->sink);
+        (void)fputs(strlen(shown) > LONG_BYTES ? "<td class=w" : "<td", html->sink);
     if (is_number(cell))
         put_exact(html, column, cell, shown);
     (void)fputs(">", html->sink);
@@ -76,7 +80,11 @@ void cf_html_cell(struct cf_html *html, const struct cf_column *column,
 
 static void put_header(struct cf_html *html, const struct cf_column *column, enum cf_mark mark) {
     (void)fputs(is_left(column->unit) ? "<th scope=col>" : "<th scope=col class=n>", html->sink);
-    (void)fputs(cf_format_mark(mark), html->sink);
+    /* A name may break into lines, but not right after its mark. */
+    (void)fputs(mark == CF_MARK_EXACT      ? ""
+                : mark == CF_MARK_AT_LEAST ? "≥&#160;"
+                                           : "≤&#160;",
+                html->sink);
     cf_html_text(html, column->name, CF_HTML_CELL_BYTES);
 }
 

@@ -131,7 +131,7 @@ def stacks_add_up(bench):
 
 def resident_column(browser):
     return browser.js("""(() => { const table = document.querySelector("#arenas table");
-        const at = [...table.tHead.rows[0].cells].findIndex((c) => /resident/.test(c.textContent));
+        const at = [...table.tHead.rows[0].cells].findIndex((c) => /resident/.test(c.innerText));
         return { at, values: [...table.tBodies[0].rows].map((row) => row.cells[at].title) }; })()""")
 
 

@@ -107,16 +107,18 @@ const sortBy = (table, header, column) => {
   const rows = Array.from(body.rows).map((row, at) => [sortKey(row.cells[column]), at, row]);
   rows.sort((a, b) => compare(a[0], b[0], down) || a[1] - b[1]);
   body.append(...rows.map((row) => row[2]));
-  say("Sorted by " + header.textContent.trim() + (down ? ", descending" : ", ascending"));
+  say("Sorted by " + $("button", header).textContent.trim() + (down ? ", descending" : ", ascending"));
 };
 const sortable = (table) => {
   $$("thead th", table).forEach((header, column) => {
     if (header.textContent.trim() === "" || table.tBodies[0].rows.length < 2) return;
     if ($("tbody td:nth-child(" + (column + 1) + ").occ", table)) return;
-    const control = make("button", { type: "button" });
-    control.append(...header.childNodes);
+    const control = make("button", { type: "button" }, header.textContent);
     control.addEventListener("click", () => sortBy(table, header, column));
-    header.append(control);
+    // Headers repeat on each sheet of paper, but buttons do not.
+    const paper = make("span", { className: "paper" }, header.textContent);
+    paper.setAttribute("aria-hidden", "true");
+    header.replaceChildren(control, paper);
   });
 };
 
