@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "report/diff_charts.h"
 #include "report/section.h"
 #include "rules/growth.h"
 
@@ -179,7 +180,11 @@ static int add_comparisons(struct cf_report *report, struct cf_err *err) {
             cf_doc_section(report->doc, comparison->id, comparison->title);
         struct cf_table *table = NULL;
         uint64_t nr_rows = 0;
-        int status = cf_report_table(report, section, &comparison->query, &table, &nr_rows, err);
+        int status = CF_OK;
+        if (report->is_page && strcmp(comparison->id, "waste") == 0)
+            status = cf_diff_waterfalls(report, section, err);
+        if (status == CF_OK)
+            status = cf_report_table(report, section, &comparison->query, &table, &nr_rows, err);
         if (status != CF_OK)
             return status;
         /* Queries over two databases are long: a reader of the text asks for them. */
@@ -210,7 +215,11 @@ int cf_diff_build(struct cf_db *db, const char *old_path, const char *new_path,
     CF_CLEANUP(free_doc) struct cf_doc *doc = cf_doc_new();
     if (doc == NULL)
         return cf_err_nomem(err, sizeof *doc, "the report");
-    struct cf_report report = {.db = db, .db_path = new_path, .options = options, .doc = doc};
+    struct cf_report report = {.db = db,
+                               .db_path = new_path,
+                               .options = options,
+                               .doc = doc,
+                               .is_page = options->format == CF_FORMAT_HTML};
     int status = check_program(&report, old_path, any_program, err);
     if (status == CF_OK)
         status = add_verdict(&report, err);

@@ -16,13 +16,13 @@ static const struct place {
     const char *id;
     const char *word;
 } places[] = {
-    {"verdict", "Verdict"},   {"evidence", "Evidence"}, {"waste", "Where it goes"},
-    {"budget", "Process"},    {"mappings", "Mappings"}, {"arenas", "Arenas"},
-    {"map", "Heap map"},      {"pins", "Pins"},         {"leaks", "Leaks"},
-    {"holes", "Holes"},       {"sizes", "Sizes"},       {"types", "Types"},
-    {"threads", "Threads"},   {"tunables", "Settings"}, {"whatif", "What if"},
-    {"advice", "Advice"},     {"anomalies", "Anomalies"}, {"limits", "Limits"},
-    {"database", "Database"},
+    {"verdict", "Verdict"},     {"figures", "Figures"},   {"evidence", "Evidence"},
+    {"waste", "Where it goes"}, {"budget", "Process"},    {"mappings", "Mappings"},
+    {"arenas", "Arenas"},       {"map", "Heap map"},      {"pins", "Pins"},
+    {"leaks", "Leaks"},         {"holes", "Holes"},       {"sizes", "Sizes"},
+    {"types", "Types"},         {"threads", "Threads"},   {"tunables", "Settings"},
+    {"whatif", "What if"},      {"advice", "Advice"},     {"anomalies", "Anomalies"},
+    {"limits", "Limits"},       {"database", "Database"},
 };
 enum { NR_PLACES = sizeof places / sizeof places[0] };
 

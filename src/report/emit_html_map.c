@@ -27,9 +27,8 @@ enum {
 static const char letters[] = "LMDRTOlmdrto";
 
 /* What stands in a strip from the bottom up, and how it is called. */
-static const enum cf_map_class layer_classes[] = {CF_MAP_LIVE,       CF_MAP_MIXED,
-                                                   CF_MAP_OVERHEAD,   CF_MAP_DEAD,
-                                                   CF_MAP_RELEASABLE, CF_MAP_TOP};
+static const enum cf_map_class layer_classes[] = {CF_MAP_LIVE, CF_MAP_MIXED,      CF_MAP_OVERHEAD,
+                                                  CF_MAP_DEAD, CF_MAP_RELEASABLE, CF_MAP_TOP};
 
 static const char *layer_style(size_t layer) {
     return layer == NR_LAYERS - 1 ? "absent"
@@ -72,8 +71,7 @@ static void put_heap_data(struct cf_html *html, const struct cf_map *map,
 }
 
 static void put_mark_data(struct cf_html *html, const struct cf_map_mark *mark) {
-    (void)fprintf(html->sink,
-                  "[\"0x%" PRIx64 "\",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",",
+    (void)fprintf(html->sink, "[\"0x%" PRIx64 "\",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",",
                   mark->address, mark->bytes, mark->unlocked, mark->heap_id, mark->rank);
     cf_html_json(html, mark->text == NULL ? "" : mark->text, MARK_TEXT_BYTES);
     (void)fputs("]", html->sink);
@@ -211,8 +209,7 @@ static void put_strip(struct cf_html *html, const struct cf_map *map,
     uint64_t mapped = heap->pages * map->page_bytes;
     (void)fprintf(html->sink, "</svg></div><span class=size>%s, ",
                   cf_format_bytes(bytes, mapped, html->exact));
-    cf_html_text(html,
-                 cf_format_percent(live, percent((double)heap->live_bytes, (double)mapped)),
+    cf_html_text(html, cf_format_percent(live, percent((double)heap->live_bytes, (double)mapped)),
                  sizeof live);
     (void)fputs(" live</span></div>\n", html->sink);
 }

@@ -39,7 +39,7 @@ static void put_exact(struct cf_html *html, const struct cf_column *column,
     char exact[CF_FORMAT_MAX];
     struct cf_cell plain = *cell;
     plain.mark = CF_MARK_EXACT;
-    if (column->unit == CF_UNIT_BYTES)
+    if (column->unit == CF_UNIT_BYTES || column->unit == CF_UNIT_GROWTH)
         (void)cf_format_cell(exact, column, &plain, true);
     else if (column->unit == CF_UNIT_PERCENT && cell->kind == CF_CELL_REAL)
         (void)snprintf(exact, sizeof exact, "%" PRId64 ".%03d %%", (int64_t)cell->real,
@@ -76,6 +76,33 @@ void cf_html_cell(struct cf_html *html, const struct cf_column *column,
         put_exact(html, column, cell, shown);
     (void)fputs(">", html->sink);
     cf_html_text(html, shown, CF_HTML_CELL_BYTES);
+}
+
+/* ---- growth ---- */
+
+/* The largest change of a column, to either side. */
+static double largest_change(const struct cf_table *table, size_t column) {
+    double largest = 0;
+    for (size_t row = 0; row < cf_table_nr_rows(table); row++) {
+        const struct cf_cell *cell = cf_table_cell(table, row, column);
+        double change = cell->kind == CF_CELL_INTEGER ? (double)cell->integer : 0;
+        change = change < 0 ? -change : change;
+        largest = change > largest ? change : largest;
+    }
+    return largest;
+}
+
+/* A bar from the middle: to the right what grew, to the left what shrank. */
+static void put_change(struct cf_html *html, const struct cf_cell *cell, double largest) {
+    double change = cell->kind == CF_CELL_INTEGER ? (double)cell->integer / largest / 2 : 0;
+    (void)fprintf(html->sink,
+                  "<td class=change><svg aria-hidden=true><rect height=\"100%%\" class=\"k %s\" "
+                  "x=\"",
+                  change > 0 ? "pinned" : "live");
+    cf_html_share(html, change > 0 ? 0.5 : 0.5 + change);
+    (void)fputs("\" width=\"", html->sink);
+    cf_html_share(html, change > 0 ? change : -change);
+    (void)fputs("\"/><path d=\"M0 0v99\" transform=\"translate(64)\"/></svg>", html->sink);
 }
 
 static void put_header(struct cf_html *html, const struct cf_column *column, enum cf_mark mark) {
@@ -203,6 +230,7 @@ struct grid {
     const struct cf_table *table;
     size_t *shown;
     enum cf_mark *marks;
+    double *changes; /* of columns of growth, the largest; else 0 */
     size_t nr_shown;
     struct parts parts;
     double largest; /* sum of the parts of a row; 0: rows have no parts */
@@ -211,13 +239,15 @@ struct grid {
 static void cleanup_grid(struct grid *grid) {
     free(grid->shown);
     free(grid->marks);
+    free(grid->changes);
 }
 
 static bool fill_grid(struct grid *grid) {
     const struct cf_table *table = grid->table;
     grid->shown = calloc(table->nr_columns, sizeof *grid->shown);
     grid->marks = calloc(table->nr_columns, sizeof *grid->marks);
-    if (grid->shown == NULL || grid->marks == NULL)
+    grid->changes = calloc(table->nr_columns, sizeof *grid->changes);
+    if (grid->shown == NULL || grid->marks == NULL || grid->changes == NULL)
         return false;
     grid->parts = read_parts(table);
     grid->largest = largest_sum(table, &grid->parts);
@@ -226,8 +256,11 @@ static bool fill_grid(struct grid *grid) {
     if (grid->largest > 0 && grid->nr_shown > 0 &&
         table->columns[grid->shown[grid->nr_shown - 1]].unit == CF_UNIT_BAR)
         grid->nr_shown--;
-    for (size_t i = 0; i < grid->nr_shown; i++)
+    for (size_t i = 0; i < grid->nr_shown; i++) {
         grid->marks[i] = column_mark(table, grid->shown[i]);
+        if (table->columns[grid->shown[i]].unit == CF_UNIT_GROWTH)
+            grid->changes[i] = largest_change(table, grid->shown[i]);
+    }
     return true;
 }
 
@@ -240,6 +273,8 @@ static void put_rows(struct cf_html *html, const struct grid *grid) {
             if (cell.mark == grid->marks[i])
                 cell.mark = CF_MARK_EXACT; /* the header says it */
             cf_html_cell(html, &table->columns[grid->shown[i]], &cell);
+            if (grid->changes[i] > 0)
+                put_change(html, &cell, grid->changes[i]);
             if (i == 0 && grid->largest > 0)
                 put_strip(html, table, &grid->parts, row, grid->largest);
         }
@@ -251,6 +286,8 @@ static void put_head(struct cf_html *html, const struct grid *grid) {
     (void)fputs("<thead><tr>", html->sink);
     for (size_t i = 0; i < grid->nr_shown; i++) {
         put_header(html, &grid->table->columns[grid->shown[i]], grid->marks[i]);
+        if (grid->changes[i] > 0)
+            (void)fputs("<th scope=col><span class=sr>drawn</span>", html->sink);
         if (i == 0 && grid->largest > 0)
             (void)fputs("<th scope=col>made of", html->sink);
     }

@@ -130,11 +130,10 @@ size_t cf_html_place(const char *class) {
 }
 
 const char *cf_html_style(const char *class, size_t nth) {
-    static const char *const others[] = {"other0", "other1", "other2", "other3", "other4",
-                                         "other5"};
+    static const char *const others[] = {"other0", "other1", "other2",
+                                         "other3", "other4", "other5"};
     size_t place = cf_html_place(class);
-    return place < NR_KNOWN ? known[place].style
-                            : others[nth % (sizeof others / sizeof others[0])];
+    return place < NR_KNOWN ? known[place].style : others[nth % (sizeof others / sizeof others[0])];
 }
 
 void cf_html_swatch(struct cf_html *html, const char *style) {

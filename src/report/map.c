@@ -6,12 +6,9 @@
 enum { GRAIN_BITS_MAX = 40 };
 
 static const char *const class_names[CF_MAP_NR_CLASSES] = {
-    [CF_MAP_LIVE] = "live",
-    [CF_MAP_MIXED] = "mixed",
-    [CF_MAP_DEAD] = "dead",
-    [CF_MAP_RELEASABLE] = "releasable",
-    [CF_MAP_TOP] = "top",
-    [CF_MAP_OVERHEAD] = "overhead",
+    [CF_MAP_LIVE] = "live", [CF_MAP_MIXED] = "mixed",
+    [CF_MAP_DEAD] = "dead", [CF_MAP_RELEASABLE] = "releasable",
+    [CF_MAP_TOP] = "top",   [CF_MAP_OVERHEAD] = "overhead",
 };
 
 bool cf_map_class_named(const char *name, enum cf_map_class *out) {

@@ -13,7 +13,7 @@ enum {
     CELLS_MAX = 60000,
     TEXT_BYTES_MAX = 800 * 1000, /* of all cells, in the page */
     GRAIN_OF_ALL = 1 << 16, /* pages; a cell as long as a heap: then windows are given up too */
-    WINDOW_PAGES = 16, /* on either side of a top pin, and of the ends of a hole */
+    WINDOW_PAGES = 16,      /* on either side of a top pin, and of the ends of a hole */
 };
 
 static const char map_sql[] =
@@ -76,8 +76,7 @@ static void add_run(struct cf_map *map, const struct cf_stmt *row) {
     cf_map_run(map, (uint64_t)pages, class, !is_absent, live < 0 ? 0 : (uint64_t)live);
 }
 
-static int add_runs(struct cf_stmt *runs, struct cf_map *map, int64_t heap_id,
-                    struct cf_err *err) {
+static int add_runs(struct cf_stmt *runs, struct cf_map *map, int64_t heap_id, struct cf_err *err) {
     bool row = true;
     int status = CF_OK;
     cf_stmt_bind_i64(runs, 1, heap_id);

@@ -37,6 +37,10 @@ class Bench:
         self.pages = {name: cores.page(db, os.path.join(folder, name + ".html")) for name, db in
                       (("server", self.server_db), ("hostile", self.hostile_db),
                        ("large", self.large_db))}
+        before = cores.database(os.path.join(folder, "before"), "idle-few")
+        self.pages["diff"] = os.path.join(folder, "diff.html")
+        cores.corefrag("diff", before, self.server_db, "--format", "html", "-o",
+                       self.pages["diff"])
 
     def open(self, name, width=1600, scheme="light", media=""):
         self.browser.size(width)
@@ -72,7 +76,8 @@ def no_page_is_wider_than_its_window(bench):
     for name in bench.pages:
         for width in WIDTHS:
             browser = bench.open(name, width)
-            open_first_heap(browser)
+            if name != "diff":
+                open_first_heap(browser)
             expect(browser.js("document.documentElement.scrollWidth") <= width, name, width)
 
 
@@ -405,6 +410,29 @@ def a_page_prints_light_and_whole(bench):
     expect(3 <= sheets <= 20, sheets, "sheets")
     with open(os.path.join(bench.folder, "server.pdf"), "wb") as out:
         out.write(paper)
+
+
+# ---- two cores ----
+
+def a_comparison_draws_both_waterfalls_on_one_scale(bench):
+    browser = bench.open("diff")
+    ends = browser.js("""[...document.querySelectorAll("#waste .stack")].map((svg) =>
+        [...svg.querySelectorAll(":scope > svg")].map((part) => parseFloat(part.getAttribute("x")) +
+            parseFloat(part.getAttribute("width"))).reduce((a, b) => Math.max(a, b), 0))""")
+    equal(len(ends), 2, "stacks")
+    expect(ends[0] < 50 and 99 < ends[1] < 100.2, "they end at", ends)
+
+
+def growth_is_drawn_and_sorted_by_its_sign(bench):
+    browser = bench.open("diff")
+    expect(browser.js("document.querySelectorAll('#figures .change rect[width]').length") > 5, "bars")
+    at = browser.js("""[...document.querySelector("#figures table").tHead.rows[0].cells]
+        .findIndex((cell) => /growth/.test(cell.innerText))""")
+    browser.click(f"#figures thead th:nth-child({at + 1}) button")
+    cells = browser.js(f"""[...document.querySelector("#figures table").tBodies[0].rows]
+        .map((row) => row.cells[{at}].title || row.cells[{at}].textContent)""")
+    values = [int(re.sub(r"[^-0-9]", "", cell)) for cell in cells]
+    equal(values, sorted(values, reverse=True), "growth")
 
 
 # ---- hostile names ----

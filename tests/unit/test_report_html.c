@@ -36,9 +36,12 @@ static void a_page_is_well_formed(void **state) {
         const char *core;
         const char *rows;
     } cases[] = {
-        {review_complete, review_incident}, {review_zero_pages, review_incident},
-        {review_blind, review_incident},    {review_cut, review_incident},
-        {review_complete, ""},              {review_cut, ""},
+        {review_complete, review_incident},
+        {review_zero_pages, review_incident},
+        {review_blind, review_incident},
+        {review_cut, review_incident},
+        {review_complete, ""},
+        {review_cut, ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char *page = review_report(cases[i].core, cases[i].rows, i % 2 == 0 ? &html : &full);
@@ -91,7 +94,8 @@ static const char *const hostile[] = {
     "'' onmouseover=alert(1) ",
     "</script><script>alert(1)</script>",
     "</title></style></textarea>--></table><svg onload=alert(1)>",
-    "\xe2\x80\xae" "fdp.exe",
+    "\xe2\x80\xae"
+    "fdp.exe",
     "\x1b[2J\x07\x0b",
     "\xff\xc0\xaf\xed\xa0\x80",
     "javascript:alert(1)//&lt;",
@@ -158,7 +162,7 @@ static void what_is_not_known_is_not_drawn_as_zero(void **state) {
 static void what_undercounts_is_marked(void **state) {
     (void)state;
     char *page = review_report(review_zero_pages, review_incident, &html);
-    review_says(page, "≥ resident");
+    review_says(page, "≥&#160;resident");
     free(page);
 }
 

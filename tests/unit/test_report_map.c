@@ -30,7 +30,7 @@ static struct sums add_heap(struct cf_map *map, int64_t id) {
         size_t class = (state >> 50) % CF_MAP_NR_CLASSES;
         bool is_resident = (state >> 60) != 0;
         uint64_t live = class <= CF_MAP_MIXED ? (state >> 20) % (pages * 4096) : 0;
-        cf_map_run(map, pages, (enum cf_map_class)class, is_resident, live);
+        cf_map_run(map, pages, (enum cf_map_class) class, is_resident, live);
         put.counts[class + (is_resident ? 0 : CF_MAP_NR_CLASSES)] += pages;
         put.live += live;
     }

@@ -86,10 +86,9 @@ const sortKey = (cell) => {
   if (cell === undefined) return null;
   const shown = cell.textContent.trim();
   if (shown === "" || cell.classList.contains("u")) return null;
-  if (cell.classList.contains("occ")) return $$(".k", cell).length;
   const text = (cell.title || shown).replace(/^[\u2264\u2265<>] ?/, "").replace(/,/g, "");
   if (/^0x[0-9a-f]+$/.test(text)) return Number(BigInt(text));
-  return /^-?[0-9.]+( %| B)?$/.test(text) ? parseFloat(text) : text.toLowerCase();
+  return /^[-+]?[0-9.]+( %| B)?$/.test(text) ? parseFloat(text) : text.toLowerCase();
 };
 const compare = (a, b, down) => {
   if (a === null || b === null) return (a === null) - (b === null);
@@ -112,7 +111,8 @@ const sortBy = (table, header, column) => {
 const sortable = (table) => {
   $$("thead th", table).forEach((header, column) => {
     if (header.textContent.trim() === "" || table.tBodies[0].rows.length < 2) return;
-    if ($("tbody td:nth-child(" + (column + 1) + ").occ", table)) return;
+    const first = table.tBodies[0].rows[0].cells[column];
+    if (first.classList.contains("occ") || first.classList.contains("change")) return;
     const control = make("button", { type: "button" }, header.textContent);
     control.addEventListener("click", () => sortBy(table, header, column));
     // Headers repeat on each sheet of paper, but buttons do not.
