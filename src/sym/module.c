@@ -10,11 +10,13 @@
 #include "base/err.h"
 #include "sym/build_id.h"
 #include "sym/image.h"
+#include "sym/linkmap.h"
 
 struct cf_modules {
     const struct cf_mem *mem;
     CF_ARRAY(struct cf_module) list;
     uint32_t *of_file; /* for each row of NT_FILE, its module */
+    struct cf_linkmap linked; /* where there is no NT_FILE */
 };
 
 /* The rights of the mapping at `addr`; NT_FILE does not have them. */
@@ -60,6 +62,22 @@ static bool add_file(struct cf_modules *modules, const struct cf_core_file *file
     return true;
 }
 
+static int add_linked(struct cf_modules *modules, struct cf_err *err) {
+    int status = cf_linkmap_read(&modules->linked, modules->mem, err);
+    for (size_t i = 0; status == CF_OK && i < modules->linked.rows.len; i++) {
+        const struct cf_linked *row = &modules->linked.rows.items[i];
+        struct cf_module *module = cf_array_push(&modules->list);
+        if (module == NULL)
+            return cf_err_nomem(err, sizeof *module, "the modules");
+        module->start = row->start;
+        module->end = row->end;
+        module->mapped_bytes = row->end - row->start;
+        module->path = row->path;
+        module->flags = PF_R | PF_X | flags_at(modules->mem, row->end - 1);
+    }
+    return status;
+}
+
 int cf_modules_new(const struct cf_mem *mem, struct cf_modules **out, struct cf_err *err) {
     const struct cf_core *core = cf_mem_core(mem);
     size_t nr_files = cf_core_nr_files(core);
@@ -75,6 +93,9 @@ int cf_modules_new(const struct cf_mem *mem, struct cf_modules **out, struct cf_
             return cf_err_nomem(err, nr_files * sizeof(struct cf_module), "the modules");
         modules->of_file[i] = (uint32_t)(modules->list.len - 1);
     }
+    int status = nr_files == 0 ? add_linked(modules, err) : CF_OK;
+    if (status != CF_OK)
+        return status;
     for (size_t i = 0; i < modules->list.len; i++)
         identify(mem, &modules->list.items[i]);
     *out = cf_take(&modules);
@@ -86,6 +107,7 @@ void cf_modules_free(struct cf_modules *modules) {
         return;
     cf_array_free(&modules->list);
     free(modules->of_file);
+    cf_linkmap_fini(&modules->linked);
     free(modules);
 }
 
@@ -101,6 +123,15 @@ const struct cf_module *cf_modules_get(const struct cf_modules *modules, size_t 
     return &modules->list.items[index];
 }
 
+static const struct cf_module *find_linked(const struct cf_modules *modules, uint64_t addr) {
+    for (size_t i = 0; i < modules->list.len; i++) {
+        const struct cf_module *module = &modules->list.items[i];
+        if (addr >= module->start && addr < module->end)
+            return module;
+    }
+    return NULL;
+}
+
 const struct cf_module *cf_modules_find(const struct cf_modules *modules, uint64_t addr) {
     const struct cf_core *core = cf_mem_core(modules->mem);
     for (size_t i = 0; i < cf_core_nr_files(core); i++) {
@@ -108,7 +139,7 @@ const struct cf_module *cf_modules_find(const struct cf_modules *modules, uint64
         if (addr >= file->start && addr < file->end)
             return &modules->list.items[modules->of_file[i]];
     }
-    return NULL;
+    return cf_core_nr_files(core) == 0 ? find_linked(modules, addr) : NULL;
 }
 
 const struct cf_module *cf_modules_of_file(const struct cf_modules *modules, size_t file) {

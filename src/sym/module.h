@@ -3,7 +3,8 @@
  * that the module's own first page names. Rows of one file that follow each other are one module;
  * a row at offset 0 begins a new one, since a library can be there twice (dlmopen). Paths are the
  * container's and may name other files here: only a build id tells. Immutable; borrows the
- * address space. A core without NT_FILE has no modules here.
+ * address space. Where the core has no NT_FILE, the modules are the objects that ld.so lists
+ * (sym/linkmap.h).
  */
 #ifndef CF_SYM_MODULE_H
 #define CF_SYM_MODULE_H
@@ -27,7 +28,7 @@ struct cf_module {
     uint64_t start;
     uint64_t end;
     uint64_t mapped_bytes; /* the sum of its rows: there may be gaps between */
-    const char *path;      /* borrowed from the core */
+    const char *path;      /* borrowed from the core or the modules */
     uint32_t flags;        /* PF_R, PF_W, PF_X of its mappings together */
     enum cf_module_kind kind;
     size_t build_id_bytes; /* 0: none, or not in the core */
@@ -40,7 +41,7 @@ int cf_modules_new(const struct cf_mem *mem, struct cf_modules **out, struct cf_
 void cf_modules_free(struct cf_modules *modules);
 void cf_modules_freep(struct cf_modules **modules);
 
-/* In the order of NT_FILE, which is that of addresses in every sound core. */
+/* In the order of NT_FILE (of addresses in every sound core), or by address. */
 size_t cf_modules_nr(const struct cf_modules *modules);
 const struct cf_module *cf_modules_get(const struct cf_modules *modules, size_t index);
 

@@ -71,19 +71,32 @@ static uint64_t bss_end(const struct cf_mem *mem, uint64_t end) {
     return bss->end;
 }
 
+static int add_range(struct cf_symbols *symbols, uint64_t start, uint64_t end,
+                     const struct cf_module *module, struct cf_err *err) {
+    struct range *range = cf_array_push(&symbols->ranges);
+    if (range == NULL)
+        return cf_err_nomem(err, sizeof *range, "the modules' ranges");
+    *range = (struct range){
+        .start = start, .end = bss_end(symbols->mem, end), .module = index_of(symbols, module)};
+    return CF_OK;
+}
+
+/* Rows of NT_FILE, or whole modules where there is none. */
 static int add_ranges(struct cf_symbols *symbols, struct cf_err *err) {
     const struct cf_core *core = cf_mem_core(symbols->mem);
-    for (size_t i = 0; i < cf_core_nr_files(core); i++) {
-        struct range *range = cf_array_push(&symbols->ranges);
-        if (range == NULL)
-            return cf_err_nomem(err, sizeof *range, "the modules' ranges");
-        range->start = cf_core_file(core, i)->start;
-        range->end = bss_end(symbols->mem, cf_core_file(core, i)->end);
-        range->module = index_of(symbols, cf_modules_of_file(symbols->modules, i));
+    size_t nr_files = cf_core_nr_files(core);
+    size_t nr = nr_files > 0 ? nr_files : cf_modules_nr(symbols->modules);
+    int status = CF_OK;
+    for (size_t i = 0; i < nr && status == CF_OK; i++) {
+        const struct cf_module *module = nr_files > 0 ? cf_modules_of_file(symbols->modules, i)
+                                                      : cf_modules_get(symbols->modules, i);
+        const struct cf_core_file *file = nr_files > 0 ? cf_core_file(core, i) : NULL;
+        status = file != NULL ? add_range(symbols, file->start, file->end, module, err)
+                              : add_range(symbols, module->start, module->end, module, err);
     }
     if (symbols->ranges.len > 0)
         qsort(symbols->ranges.items, symbols->ranges.len, sizeof *symbols->ranges.items, by_start);
-    return CF_OK;
+    return status;
 }
 
 static void note(struct cf_symbols *symbols, int status, const struct cf_err *err) {
