@@ -27,6 +27,8 @@ INSERT INTO example_query (title, sql) VALUES
  'SELECT address_hex, size_bytes, state FROM v_chunk WHERE heap_id = 0 ORDER BY address LIMIT 50'),
 ('Which chunks have a mapping of their own?',
  'SELECT address_hex, size_bytes, usable_bytes FROM v_chunk WHERE state = ''mmapped'' ORDER BY size_bytes DESC LIMIT 20'),
+('Which free chunks are the largest?',
+ 'SELECT address_hex, size_bytes, arena_id FROM v_chunk WHERE state = ''free'' AND size_bytes >= 4096 ORDER BY size_bytes DESC LIMIT 20'),
 ('What stands around the largest hole?',
  'SELECT c.address_hex, c.size_bytes, c.state FROM (SELECT heap_id AS heap, address AS at, size_bytes AS length FROM v_hole ORDER BY size_bytes DESC LIMIT 1) JOIN v_chunk c ON c.heap_id = heap AND c.address BETWEEN at - 256 AND at + length + 256 ORDER BY c.address LIMIT 50'),
 ('Which sizes of live chunks stand right above holes, and how much lies below them?',

@@ -108,9 +108,11 @@ int cf_rows_meta(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf
 }
 
 int cf_rows_statistics(struct cf_db *db, uint64_t nr_chunks, struct cf_err *err) {
+    /* Not heap: see v_chunk in schema/90-chunk.sql. */
     int status = cf_db_exec(db,
-                            "ANALYZE arena; ANALYZE heap; ANALYZE hole; ANALYZE size_class;"
-                            "ANALYZE mmapped_chunk; ANALYZE thread; ANALYZE segment;",
+                            "ANALYZE chunk_large_free; ANALYZE arena; ANALYZE hole;"
+                            "ANALYZE size_class; ANALYZE mmapped_chunk; ANALYZE thread;"
+                            "ANALYZE segment;",
                             err);
     CF_CLEANUP_INSERT struct cf_insert in = {0};
     if (status == CF_OK)

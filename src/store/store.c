@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "store/chunk_vtab.h"
 #include "store/compact.h"
+#include "store/large_free.h"
 #include "store/pages.h"
 #include "store/schema.h"
 
@@ -123,7 +124,7 @@ struct cf_db *cf_store_db(struct cf_store *store) {
 }
 
 static int write_pages(struct cf_store *store, uint32_t root_page, struct cf_chunk_source *source,
-                       uint64_t total, struct cf_err *err) {
+                       uint64_t total, struct cf_large_free *large, struct cf_err *err) {
     struct cf_pages *pages;
     struct cf_chunk_row row;
     int status = cf_pages_open(store->temporary, root_page, &pages, err);
@@ -131,6 +132,8 @@ static int write_pages(struct cf_store *store, uint32_t root_page, struct cf_chu
         return status;
     while (status == CF_OK && cf_chunk_source_next(source, &row)) {
         status = cf_pages_add(pages, row.address, row.size_bytes, row.code, err);
+        if (status == CF_OK && cf_is_large_free(&row))
+            status = cf_large_free_note(large, &row, err);
         if (source->rows % PROGRESS_ROWS == 0)
             cf_progress(store->ctx, "storing chunks", source->rows, total);
     }
@@ -143,6 +146,7 @@ static int write_pages(struct cf_store *store, uint32_t root_page, struct cf_chu
 /* SQLite keeps page 1 and the root in its cache: it must be closed while they change. */
 static int load_pages(struct cf_store *store, struct cf_chunk_source *source, uint64_t total,
                       struct cf_err *err) {
+    CF_CLEANUP(cf_large_free_fini) struct cf_large_free large = {.rows = {0}};
     bool found = false;
     int64_t root_page = 0;
     int status = cf_db_query_i64(store->db, "SELECT rootpage FROM sqlite_schema WHERE name ="
@@ -152,10 +156,12 @@ static int load_pages(struct cf_store *store, struct cf_chunk_source *source, ui
         status = cf_db_exec(store->db, "COMMIT", err);
     cf_db_free(cf_take(&store->db));
     if (status == CF_OK)
-        status = write_pages(store, (uint32_t)root_page, source, total, err);
+        status = write_pages(store, (uint32_t)root_page, source, total, &large, err);
     if (status == CF_OK)
         status = cf_db_open_bulk(store->temporary, &store->db, err);
-    return status == CF_OK ? cf_db_exec(store->db, "BEGIN", err) : status;
+    if (status == CF_OK)
+        status = cf_db_exec(store->db, "BEGIN", err);
+    return status == CF_OK ? cf_large_free_index(&large, store->db, err) : status;
 }
 
 int cf_store_chunks(struct cf_store *store, struct cf_chunk_source *source, uint64_t total,

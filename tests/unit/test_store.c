@@ -325,6 +325,64 @@ static void live_chunks_that_were_not_reached_have_a_code_of_their_own(void **st
     cf_chunkmap_free(map);
 }
 
+/* ---- the index of large free chunks ---- */
+
+/* Makes a database of `map` and leaves it open in `out`. */
+static void make_chunks(const struct folder *folder, const struct cf_chunkmap *map, bool safe,
+                        struct cf_db **out) {
+    CF_CLEANUP_STORE struct cf_store *store = NULL;
+    struct cf_chunk_source source;
+    struct cf_err err;
+    assert_int_equal(cf_store_create(NULL, folder->db, true, &store, &err), 0);
+    put_version(cf_store_db(store), CF_SCHEMA_VERSION);
+    cf_chunk_source_init(&source, map, CF_CHUNKS_ALL, NULL);
+    assert_int_equal(cf_store_chunks(store, &source, 0, safe, &err), 0);
+    assert_int_equal(cf_store_commit(store, &err), 0);
+    assert_int_equal(cf_db_open(folder->db, out, &err), 0);
+}
+
+static void assert_sql_is(struct cf_db *db, const char *sql, const char *expected) {
+    CF_CLEANUP_STMT struct cf_stmt *stmt = NULL;
+    struct cf_err err;
+    bool row = false;
+    if (cf_db_prepare(db, sql, &stmt, &err) != 0 || cf_stmt_step(stmt, &row, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_true(row);
+    assert_string_equal(cf_stmt_text(stmt, 0), expected);
+}
+
+static void large_free_chunks_are_indexed_by_either_way(void **state) {
+    static const struct toy_heap heaps[] = {
+        {0, 0x10000, 0x10010, "L20 F1000 L2000 F3000 f2000 t2000 L20 Fff0 L20 F1000 T1000", 0},
+        {1, 0xffff800000000000, 0xffff800000000010, "L20 F9000 L40 T80", 0},
+    };
+    struct cf_chunkmap *map = toy_map(8, heaps, 2);
+    for (int safe = 0; safe < 2; safe++) {
+        CF_CLEANUP_DB struct cf_db *db = NULL;
+        make_chunks(*state, map, safe != 0, &db);
+        assert_sql_is(db, "PRAGMA integrity_check", "ok");
+        assert_sql_is(db,
+                      "SELECT group_concat(printf('%x:%x', address, size_bytes), ' ') FROM"
+                      " (SELECT address, size_bytes FROM chunk INDEXED BY chunk_large_free"
+                      " WHERE state = 'free' AND size_bytes >= 4096 ORDER BY size_bytes, address)",
+                      "10030:1000 1b060:1000 13030:3000 ffff800000000030:9000");
+        assert_sql_is(db, "SELECT group_concat(name, ' ') FROM (SELECT name FROM sqlite_schema"
+                          " WHERE name LIKE '%large%' ORDER BY name)",
+                      "chunk_large_free");
+    }
+    cf_chunkmap_free(map);
+}
+
+static void an_index_of_nothing_stays_empty(void **state) {
+    struct cf_chunkmap *map = toy_map(8, toy, 2);
+    CF_CLEANUP_DB struct cf_db *db = NULL;
+    make_chunks(*state, map, false, &db);
+    assert_sql_is(db, "PRAGMA integrity_check", "ok");
+    assert_sql_is(db, "SELECT count(*) FROM chunk INDEXED BY chunk_large_free"
+                      " WHERE state = 'free' AND size_bytes >= 4096", "0");
+    cf_chunkmap_free(map);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(it_appears_only_when_committed, make_folder, remove_folder),
@@ -345,6 +403,10 @@ int main(void) {
         cmocka_unit_test_setup_teardown(rows_equal_the_iterator, make_folder, remove_folder),
         cmocka_unit_test(rows_come_in_the_order_of_their_keys),
         cmocka_unit_test_setup_teardown(only_the_chunks_asked_for_are_kept, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(large_free_chunks_are_indexed_by_either_way, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(an_index_of_nothing_stays_empty, make_folder,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(live_chunks_that_were_not_reached_have_a_code_of_their_own,
                                         make_folder, remove_folder),

@@ -1,0 +1,93 @@
+#include "store/large_free.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "store/insert.h"
+
+void cf_large_free_fini(struct cf_large_free *large) {
+    cf_array_free(&large->rows);
+}
+
+int cf_large_free_note(struct cf_large_free *large, const struct cf_chunk_row *row,
+                       struct cf_err *err) {
+    struct cf_large_row *slot = cf_array_push(&large->rows);
+    if (slot == NULL)
+        return cf_err_nomem(err, sizeof *slot, "a free chunk");
+    *slot = (struct cf_large_row){.address = row->address, .size_bytes = row->size_bytes};
+    return CF_OK;
+}
+
+/* In the index's own order, so that SQLite only ever appends to it. */
+static int compare_rows(const void *a, const void *b) {
+    const struct cf_large_row *left = a, *right = b;
+    if (left->size_bytes != right->size_bytes)
+        return left->size_bytes < right->size_bytes ? -1 : 1;
+    return (left->address > right->address) - (left->address < right->address);
+}
+
+/* Runs the statement that `sql` makes: one text, out of sqlite_schema. */
+static int run_made(struct cf_db *db, const char *sql, struct cf_err *err) {
+    CF_CLEANUP_STMT struct cf_stmt *stmt = NULL;
+    CF_CLEANUP_FREE char *made = NULL;
+    bool row = false;
+    int status = cf_db_prepare(db, sql, &stmt, err);
+    if (status == CF_OK)
+        status = cf_stmt_step(stmt, &row, err);
+    if (status != CF_OK)
+        return status;
+    if (!row)
+        return cf_err_set(err, CF_EINTERNAL, "no chunk_large_free in the schema");
+    made = strdup(cf_stmt_text(stmt, 0));
+    if (made == NULL)
+        return cf_err_nomem(err, 0, "an index of free chunks");
+    cf_stmt_free(cf_take(&stmt));
+    return cf_db_exec(db, made, err);
+}
+
+/* `large_free`, of the shape of `chunk`, with the index that `chunk` had. */
+static int make_table(struct cf_db *db, struct cf_err *err) {
+    int status = run_made(db,
+                          "SELECT replace(sql, 'TABLE chunk', 'TABLE large_free')"
+                          " FROM sqlite_schema WHERE type = 'table' AND name = 'chunk'",
+                          err);
+    if (status == CF_OK)
+        status = run_made(db,
+                          "SELECT 'DROP INDEX chunk_large_free; '"
+                          " || replace(sql, 'ON chunk', 'ON large_free')"
+                          " FROM sqlite_schema WHERE type = 'index' AND name = 'chunk_large_free'",
+                          err);
+    return status;
+}
+
+static int fill_table(struct cf_large_free *large, struct cf_db *db, struct cf_err *err) {
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    int status = cf_insert_begin(&in, db, "large_free", "address, size_bytes, code", err);
+    for (size_t i = 0; status == CF_OK && i < large->rows.len; i++) {
+        cf_insert_i64(&in, large->rows.items[i].address);
+        cf_insert_i64(&in, large->rows.items[i].size_bytes);
+        cf_insert_i64(&in, CF_CODE_FREE);
+        status = cf_insert_row(&in, err);
+    }
+    return status;
+}
+
+int cf_large_free_index(struct cf_large_free *large, struct cf_db *db, struct cf_err *err) {
+    if (large->rows.len == 0)
+        return CF_OK;
+    qsort(large->rows.items, large->rows.len, sizeof *large->rows.items, compare_rows);
+    int status = make_table(db, err);
+    if (status == CF_OK)
+        status = fill_table(large, db, err);
+    if (status == CF_OK)
+        status = cf_db_exec(db,
+                            "PRAGMA writable_schema = ON;"
+                            "UPDATE sqlite_schema SET tbl_name = 'chunk',"
+                            " sql = replace(sql, 'ON large_free', 'ON chunk')"
+                            " WHERE type = 'index' AND name = 'chunk_large_free';"
+                            "PRAGMA writable_schema = RESET;"
+                            "DROP TABLE large_free;",
+                            err);
+    return status;
+}
