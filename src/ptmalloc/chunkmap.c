@@ -127,6 +127,16 @@ static void set_bit(uint64_t *plane, size_t first_word, size_t unit, bool value)
     *word = value ? *word | mask : *word & ~mask;
 }
 
+struct cf_heap_planes cf_chunkmap_heap_planes(struct cf_chunkmap *map,
+                                              const struct cf_heap *heap) {
+    return (struct cf_heap_planes){
+        .starts = map->starts + heap->plane_word,
+        .states = map->states + heap->plane_word,
+        .first_unit = heap->start >> map->unit_shift,
+        .unit_shift = map->unit_shift,
+    };
+}
+
 void cf_chunkmap_set_start(struct cf_chunkmap *map, const struct cf_heap *heap, uint64_t addr) {
     set_bit(map->starts, heap->plane_word, unit_in_heap(map, heap, addr), true);
 }

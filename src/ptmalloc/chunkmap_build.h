@@ -31,6 +31,16 @@ void cf_chunkmap_set_start(struct cf_chunkmap *map, const struct cf_heap *heap, 
 /* live, free, fast or tcache, of the chunk that starts at `addr` and has two units at least. */
 void cf_chunkmap_set_state(struct cf_chunkmap *map, const struct cf_heap *heap, uint64_t addr,
                            enum cf_chunk_state state);
+/* One heap's part of the planes, for the walk, which cannot afford a call for each chunk. */
+struct cf_heap_planes {
+    uint64_t *starts;
+    uint64_t *states;
+    uint64_t first_unit; /* address >> unit_shift, less this: a unit of the heap */
+    unsigned unit_shift;
+};
+
+struct cf_heap_planes cf_chunkmap_heap_planes(struct cf_chunkmap *map, const struct cf_heap *heap);
+
 /* Sets the start too. The caller serialises. */
 int cf_chunkmap_add_odd(struct cf_chunkmap *map, const struct cf_heap *heap, uint64_t addr,
                         enum cf_chunk_state state, struct cf_err *err);

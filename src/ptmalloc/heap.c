@@ -23,7 +23,9 @@ static int walk_all(const struct cf_context *ctx, struct cf_ptmalloc *pt, unsign
         status = cf_tcaches_follow(pt, err);
     if (status == CF_OK)
         status = cf_chunkmap_seal(pt->map, err);
-    return status == CF_OK ? cf_lists_compare(pt, err) : status;
+    if (status == CF_OK)
+        cf_lists_compare(pt);
+    return status;
 }
 
 static void read_word(const struct cf_ptmalloc *pt, uint64_t addr, uint16_t offset,
@@ -111,6 +113,7 @@ void cf_ptmalloc_free(struct cf_ptmalloc *pt) {
     cf_array_free(&pt->bins);
     cf_array_free(&pt->tcaches);
     cf_array_free(&pt->found_heaps);
+    cf_array_free(&pt->tcache_chunks);
     cf_array_free(&pt->anomalies.rows);
     free(pt);
 }

@@ -28,6 +28,8 @@ struct cf_arena {
     uint64_t max_system_mem;
     uint64_t top;             /* address of the top chunk, 0: none */
     uint64_t top_bytes;
+    uint64_t walked_free;     /* free chunks and their bytes, from the headers */
+    uint64_t walked_free_bytes;
     uint64_t nr_binned;       /* chunks on bins 1..126 and their bytes, from the lists */
     uint64_t binned_bytes;
     uint64_t nr_fast;         /* from the fastbin lists */

@@ -10,10 +10,19 @@
 #include "ptmalloc/state.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
+#include "core/thrift.h"
 
-enum { UNSORTED = 1, FIRST_LARGE = 64, LAST_BIN = 126 };
+enum {
+    UNSORTED = 1,
+    FIRST_LARGE = 64,
+    LAST_BIN = 126,
+    TEAMS = 8,         /* arenas whose lists are followed at a time */
+    WINDOW_SHIFT = 22,
+    REREADS = 16, /* times the core, then its pages stay */
+};
 
 struct list {
     struct cf_ptmalloc *pt;
@@ -67,73 +76,195 @@ static uint64_t most_chunks(const struct cf_ptmalloc *pt, const struct cf_arena 
 }
 
 /*
- * A list leads criss-cross through the heap, and each page of the core that it touches, with the
- * neighbours that the kernel maps along, counts as our memory. So all of them are dropped after
- * so many jumps; a list in the order of addresses jumps seldom.
+ * A bin's list while it is followed. A list leads criss-cross through the heaps, and each of its
+ * steps waits for memory. So the lists of some arenas go forward by turns, each a step, and what a
+ * list needs next is fetched while the others have their turns. An arena's lists go on together
+ * within a window of addresses before the next one: those that run in the order of addresses, as
+ * malloc_consolidate and the sorting of the unsorted bin leave them, then pass over the core once,
+ * not once each.
  */
-static void touch(struct cf_ptmalloc *pt, uint64_t addr) {
-    enum { WINDOW_SHIFT = 16, WINDOWS_MAX = 1024 };
-    const struct cf_core *core = cf_mem_core(pt->mem);
-    if (addr >> WINDOW_SHIFT == pt->touched_window)
+struct follower {
+    struct list list;
+    uint64_t head;
+    uint64_t back;  /* the chunk before `addr`, or the head */
+    uint64_t addr;  /* the chunk to be taken next; `head`: the list is at its end */
+    const struct cf_heap *heap;
+    const unsigned char *bytes; /* of `heap`, where one run of the core has all of it, else NULL */
+};
+
+/* The lists of one arena. */
+struct team {
+    struct cf_arena *arena;
+    uint64_t limit; /* chunks that a list can have at most */
+    uint64_t window;
+    struct follower followers[LAST_BIN + 1];
+    unsigned active[LAST_BIN + 1]; /* indices of followers: first those inside the window */
+    unsigned nr_active;
+    unsigned inside;
+    unsigned turn; /* whose it is, of those inside */
+};
+
+struct turns {
+    struct cf_ptmalloc *pt;
+    const struct cf_planes *planes;
+    struct cf_thrift thrift;
+    struct team teams[TEAMS];
+};
+
+/* What the step at follower->addr will read is fetched. */
+static void look_ahead(const struct turns *turns, struct follower *f) {
+    const struct cf_heap *heap = f->heap;
+    if (heap == NULL || f->addr < heap->start || f->addr >= heap->end) {
+        uint64_t avail;
+        f->heap = heap = cf_chunkmap_find_heap(turns->pt->map, f->addr);
+        f->bytes = heap == NULL ? NULL : cf_mem_span(turns->pt->mem, heap->start, &avail);
+        if (f->bytes != NULL && avail < heap->end - heap->start)
+            f->bytes = NULL;
+    }
+    if (heap == NULL)
         return;
-    pt->touched_window = addr >> WINDOW_SHIFT;
-    if (++pt->nr_touched < WINDOWS_MAX)
-        return;
-    cf_core_drop(core, 0, cf_core_file_bytes(core));
-    pt->nr_touched = 0;
+    size_t unit = (size_t)((f->addr - cf_planes_base(turns->planes, heap)) >>
+                           turns->planes->unit_shift);
+    __builtin_prefetch(&turns->planes->starts[heap->plane_word + (unit >> 6)]);
+    __builtin_prefetch(&turns->planes->states[heap->plane_word + (unit >> 6)]);
+    if (f->bytes != NULL)
+        __builtin_prefetch(f->bytes + (f->addr - heap->start));
 }
 
-/* One chunk of a doubly linked bin. False: the list cannot be followed behind it. */
-static bool take_binned(struct list *list, uint64_t addr, uint64_t back) {
-    const struct cf_ptmalloc *pt = list->pt;
-    const struct cf_heap *heap;
-    uint64_t bk, size;
-    touch(list->pt, addr);
-    if (!cf_mem_word(pt->mem, addr + 3 * pt->word_bytes, &bk) || !cf_chunk_size(pt, addr, &size)) {
-        note(list, "binned-unreadable", addr, "its chunk is not in the core");
-        return false;
+/* prev_size, size, fd and bk of a free chunk; false: they are not in the core. */
+static bool read_header(const struct cf_ptmalloc *pt, const struct follower *f, uint64_t out[4]) {
+    uint64_t offset = f->bytes == NULL ? 0 : f->addr - f->heap->start;
+    if (f->bytes != NULL && f->heap->end - f->addr >= 4 * pt->word_bytes && pt->word_bytes == 8) {
+        memcpy(out, f->bytes + offset, 4 * sizeof *out);
+        return true;
     }
-    if (bk != back) {
-        note(list, "bin-link", addr, "bk does not lead back to the chunk before it");
-        return false;
-    }
-    list->chunks++;
-    list->bytes += size;
-    if (!cf_walked_chunk(pt, addr, list->arena->id, &heap))
-        note(list, "binned-not-met", addr, "the walk did not meet this chunk");
-    else if (cf_walked_state(pt, heap, addr) != CF_CHUNK_FREE)
-        note(list, "binned-in-use", addr, "its successor says that it is in use");
+    for (unsigned i = 1; i < 4; i++)
+        if (!cf_mem_word(pt->mem, f->addr + (uint64_t)i * pt->word_bytes, &out[i]))
+            return false;
     return true;
 }
 
-static int follow_bin(struct cf_ptmalloc *pt, struct cf_arena *arena, uint32_t index,
-                      struct cf_err *err) {
+static bool is_start(const struct turns *turns, const struct follower *f) {
+    return f->heap != NULL && f->addr < f->heap->chunks_end &&
+           f->heap->arena_id == f->list.arena->id &&
+           cf_chunkmap_is_start(turns->pt->map, f->heap, f->addr);
+}
+
+/* One chunk of a doubly linked bin. False: the list ends here, or cannot be followed. */
+static bool take_binned(const struct turns *turns, const struct team *team, struct follower *f) {
+    const struct cf_ptmalloc *pt = turns->pt;
+    struct list *list = &f->list;
+    uint64_t header[4];
+    if (f->addr == f->head || f->addr == 0)
+        return false;
+    if (list->chunks >= team->limit) {
+        note(list, "bin-cycle", f->addr, "more chunks than the arena can hold");
+        return false;
+    }
+    if (!read_header(pt, f, header)) {
+        note(list, "binned-unreadable", f->addr, "its chunk is not in the core");
+        return false;
+    }
+    if (header[3] != f->back) {
+        note(list, "bin-link", f->addr, "bk does not lead back to the chunk before it");
+        return false;
+    }
+    list->chunks++;
+    list->bytes += header[1] & ~(uint64_t)SIZE_FLAGS;
+    if (!is_start(turns, f))
+        note(list, "binned-not-met", f->addr, "the walk did not meet this chunk");
+    else if (cf_walked_state(pt, f->heap, f->addr) != CF_CHUNK_FREE)
+        note(list, "binned-in-use", f->addr, "its successor says that it is in use");
+    f->back = f->addr;
+    f->addr = header[2];
+    look_ahead(turns, f);
+    return true;
+}
+
+static void swap(unsigned *a, unsigned *b) {
+    unsigned kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* The window of the first list's next chunk, and the other lists that go on there. */
+static void choose_window(struct team *team) {
+    team->inside = team->turn = 0;
+    team->window = team->followers[team->active[0]].addr >> WINDOW_SHIFT;
+    for (unsigned i = 0; i < team->nr_active; i++)
+        if (team->followers[team->active[i]].addr >> WINDOW_SHIFT == team->window)
+            swap(&team->active[i], &team->active[team->inside++]);
+}
+
+/* One list of the team goes forward by a chunk. False: all of its lists are at their ends. */
+static bool take_turn(const struct turns *turns, struct team *team) {
+    if (team->nr_active == 0)
+        return false;
+    if (team->inside == 0)
+        choose_window(team);
+    if (team->turn >= team->inside)
+        team->turn = 0;
+    unsigned *mine = &team->active[team->turn];
+    struct follower *f = &team->followers[*mine];
+    bool goes_on = take_binned(turns, team, f);
+    if (goes_on && f->addr >> WINDOW_SHIFT == team->window) {
+        team->turn++;
+        return true;
+    }
+    swap(mine, &team->active[--team->inside]);
+    if (!goes_on)
+        swap(&team->active[team->inside], &team->active[--team->nr_active]);
+    return true;
+}
+
+static void take_turns(struct turns *turns, size_t nr_teams) {
+    for (bool going = true; going;) {
+        going = false;
+        for (size_t i = 0; i < nr_teams; i++) {
+            going |= take_turn(turns, &turns->teams[i]);
+            cf_thrift_step(&turns->thrift);
+        }
+    }
+}
+
+/* False: empty, or the arena itself is not in the core: its heaps alone were found. */
+static bool start_bin(struct cf_ptmalloc *pt, struct team *team, uint32_t index) {
     const struct cf_state_layout *layout = cf_malloc_state_layout(pt->malloc_found);
     unsigned word = pt->word_bytes;
-    uint64_t head = arena->addr + layout->bins + (uint64_t)2 * word * (index - 1) - 2 * word;
-    struct list list = {
-        .pt = pt, .arena = arena, .index = index,
-        .kind = index == UNSORTED     ? CF_BIN_UNSORTED
-                : index < FIRST_LARGE ? CF_BIN_SMALL
-                                      : CF_BIN_LARGE,
+    struct follower *f = &team->followers[index];
+    *f = (struct follower){
+        .list = {.pt = pt, .arena = team->arena, .index = index,
+                 .kind = index == UNSORTED     ? CF_BIN_UNSORTED
+                         : index < FIRST_LARGE ? CF_BIN_SMALL
+                                               : CF_BIN_LARGE},
+        .head = team->arena->addr + layout->bins + (uint64_t)2 * word * (index - 1) - 2 * word,
     };
-    uint64_t limit = most_chunks(pt, arena), back = head, addr;
-    if (!cf_mem_word(pt->mem, head + 2 * word, &addr))
-        return CF_OK; /* the arena itself is not in the core: its heaps alone were found */
-    while (addr != head && addr != 0) {
-        if (list.chunks >= limit) {
-            note(&list, "bin-cycle", addr, "more chunks than the arena can hold");
-            break;
-        }
-        if (!take_binned(&list, addr, back))
-            break;
-        back = addr;
-        if (!cf_mem_word(pt->mem, addr + 2 * word, &addr))
-            break;
+    f->back = f->head;
+    return cf_mem_word(pt->mem, f->head + 2 * word, &f->addr) && f->addr != f->head &&
+           f->addr != 0;
+}
+
+static void start_team(const struct turns *turns, struct team *team, struct cf_arena *arena) {
+    team->arena = arena;
+    team->limit = most_chunks(turns->pt, arena);
+    team->nr_active = team->inside = 0;
+    for (uint32_t bin = UNSORTED; bin <= LAST_BIN; bin++) {
+        if (!start_bin(turns->pt, team, bin))
+            continue;
+        look_ahead(turns, &team->followers[bin]);
+        team->active[team->nr_active++] = bin;
     }
-    arena->nr_binned += list.chunks;
-    arena->binned_bytes += list.bytes;
-    return keep(&list, err);
+}
+
+static int keep_bins(const struct team *team, struct cf_err *err) {
+    int status = CF_OK;
+    for (uint32_t bin = UNSORTED; bin <= LAST_BIN && status == CF_OK; bin++) {
+        const struct list *list = &team->followers[bin].list;
+        team->arena->nr_binned += list->chunks;
+        team->arena->binned_bytes += list->bytes;
+        status = keep(list, err);
+    }
+    return status;
 }
 
 /* One chunk of a fastbin. False: not a chunk in use of this arena, or met before. */
@@ -141,7 +272,6 @@ static bool take_fast(struct list *list, uint64_t addr) {
     struct cf_ptmalloc *pt = list->pt;
     const struct cf_heap *heap;
     uint64_t size;
-    touch(pt, addr);
     if (!cf_chunk_size(pt, addr, &size)) {
         note(list, "fast-unreadable", addr, "its chunk is not in the core");
         return false;
@@ -160,8 +290,9 @@ static bool take_fast(struct list *list, uint64_t addr) {
     return true;
 }
 
-static int follow_fastbin(struct cf_ptmalloc *pt, struct cf_arena *arena, uint32_t index,
+static int follow_fastbin(struct turns *turns, struct cf_arena *arena, uint32_t index,
                           struct cf_err *err) {
+    struct cf_ptmalloc *pt = turns->pt;
     const struct cf_state_layout *layout = cf_malloc_state_layout(pt->malloc_found);
     struct list list = {.pt = pt, .arena = arena, .kind = CF_BIN_FAST, .index = index};
     uint64_t addr, stored;
@@ -169,6 +300,7 @@ static int follow_fastbin(struct cf_ptmalloc *pt, struct cf_arena *arena, uint32
                      &addr))
         return CF_OK;
     while (addr != 0 && take_fast(&list, addr)) {
+        cf_thrift_step(&turns->thrift);
         uint64_t field = addr + 2 * pt->word_bytes;
         if (!cf_mem_word(pt->mem, field, &stored))
             break;
@@ -179,64 +311,62 @@ static int follow_fastbin(struct cf_ptmalloc *pt, struct cf_arena *arena, uint32
     return keep(&list, err);
 }
 
-struct census {
-    uint64_t chunks;
-    uint64_t bytes;
-};
-
-/* Free chunks of each arena as the walk saw them. */
-static void count_free(const struct cf_ptmalloc *pt, struct census *per_arena) {
-    const struct cf_planes *planes = cf_chunkmap_planes(pt->map);
-    for (size_t i = 0; i < planes->nr_heaps; i++) {
-        const struct cf_heap *heap = &planes->heaps[i];
-        struct census *census = &per_arena[heap->arena_id];
-        struct cf_planes_walk walk = cf_planes_walk(planes, heap);
-        struct cf_chunk chunk;
-        while (cf_planes_walk_next(&walk, &chunk)) {
-            if (chunk.state != CF_CHUNK_FREE)
-                continue;
-            census->chunks++;
-            census->bytes += chunk.bytes;
-        }
-    }
-}
-
-int cf_lists_compare(struct cf_ptmalloc *pt, struct cf_err *err) {
-    struct census *per_arena = calloc(pt->arenas.len + 1, sizeof *per_arena);
-    if (per_arena == NULL)
-        return cf_err_nomem(err, pt->arenas.len * sizeof *per_arena, "the census");
-    count_free(pt, per_arena);
+void cf_lists_compare(struct cf_ptmalloc *pt) {
     bool complete = cf_core_complete(cf_mem_core(pt->mem));
     for (size_t i = 0; i < pt->arenas.len; i++) {
         const struct cf_arena *arena = &pt->arenas.items[i];
-        if (arena->addr == 0 || (per_arena[i].chunks == arena->nr_binned &&
-                                 per_arena[i].bytes == arena->binned_bytes))
+        if (arena->addr == 0 || (arena->walked_free == arena->nr_binned &&
+                                 arena->walked_free_bytes == arena->binned_bytes))
             continue;
         cf_anomalies_add(&pt->anomalies,
                          &(struct cf_anomaly){.code = "free-not-binned", .arena_id = arena->id,
                                               .heap_id = UINT32_MAX, .addr = arena->addr,
                                               .in_complete = complete},
                          "the walk met %llu free chunks (%llu bytes), the bins have %llu (%llu)",
-                         (unsigned long long)per_arena[i].chunks,
-                         (unsigned long long)per_arena[i].bytes,
+                         (unsigned long long)arena->walked_free,
+                         (unsigned long long)arena->walked_free_bytes,
                          (unsigned long long)arena->nr_binned,
                          (unsigned long long)arena->binned_bytes);
     }
-    free(per_arena);
-    return CF_OK;
+}
+
+static int follow_teams(struct turns *turns, size_t nr_teams, struct cf_err *err) {
+    uint32_t nr_fast = cf_malloc_state_layout(turns->pt->malloc_found)->nr_fastbins;
+    int status = CF_OK;
+    take_turns(turns, nr_teams);
+    for (size_t i = 0; i < nr_teams && status == CF_OK; i++) {
+        status = keep_bins(&turns->teams[i], err);
+        for (uint32_t fast = 0; fast < nr_fast && status == CF_OK; fast++)
+            status = follow_fastbin(turns, turns->teams[i].arena, fast, err);
+    }
+    return status;
+}
+
+static int follow_all(struct turns *turns, struct cf_err *err) {
+    struct cf_ptmalloc *pt = turns->pt;
+    size_t nr_teams = 0;
+    int status = CF_OK;
+    for (size_t i = 0; i < pt->arenas.len && status == CF_OK; i++) {
+        if (pt->arenas.items[i].addr != 0)
+            start_team(turns, &turns->teams[nr_teams++], &pt->arenas.items[i]);
+        if (nr_teams < TEAMS && i + 1 < pt->arenas.len)
+            continue;
+        status = follow_teams(turns, nr_teams, err);
+        nr_teams = 0;
+    }
+    return status;
 }
 
 int cf_lists_follow(struct cf_ptmalloc *pt, struct cf_err *err) {
-    const struct cf_state_layout *layout = cf_malloc_state_layout(pt->malloc_found);
-    int status = CF_OK;
-    for (size_t i = 0; i < pt->arenas.len && status == CF_OK; i++) {
-        struct cf_arena *arena = &pt->arenas.items[i];
-        if (arena->addr == 0)
-            continue;
-        for (uint32_t bin = UNSORTED; bin <= LAST_BIN && status == CF_OK; bin++)
-            status = follow_bin(pt, arena, bin, err);
-        for (uint32_t fast = 0; fast < layout->nr_fastbins && status == CF_OK; fast++)
-            status = follow_fastbin(pt, arena, fast, err);
-    }
+    const struct cf_core *core = cf_mem_core(pt->mem);
+    struct turns *turns = calloc(1, sizeof *turns);
+    if (turns == NULL)
+        return cf_err_nomem(err, sizeof *turns, "the bins");
+    turns->pt = pt;
+    turns->planes = cf_chunkmap_planes(pt->map);
+    turns->thrift = cf_thrift_make(core, cf_core_file_bytes(core), REREADS);
+    int status = follow_all(turns, err);
+    cf_core_drop(core, 0, cf_core_file_bytes(core));
+    free(turns);
     return status;
 }

@@ -32,9 +32,8 @@ struct cf_ptmalloc {
     CF_ARRAY(struct cf_bin) bins;
     CF_ARRAY(struct cf_tcache) tcaches;
     CF_ARRAY(struct cf_heap) found_heaps; /* before they are sorted into the map */
+    CF_ARRAY(uint64_t) tcache_chunks; /* by the walk: chunks that look like a tcache struct */
     struct cf_anomalies anomalies;
-    uint64_t touched_window; /* of the lists: 64 KiB that were read last, and how often others */
-    unsigned nr_touched;     /* were read since the core's pages were dropped */
 };
 
 /* Adds a row, or only counts it past CF_ANOMALIES_MAX; memory out drops the row, not the count. */
@@ -119,7 +118,7 @@ int cf_walk_heaps(const struct cf_context *ctx, struct cf_ptmalloc *pt, unsigned
 int cf_lists_follow(struct cf_ptmalloc *pt, struct cf_err *err);
 
 /* Free chunks as the walk met them against the bins' sums, arena by arena. */
-int cf_lists_compare(struct cf_ptmalloc *pt, struct cf_err *err);
+void cf_lists_compare(struct cf_ptmalloc *pt);
 
 /* tcaches.c: every tcache, also those that no thread's TLS names. */
 int cf_tcaches_follow(struct cf_ptmalloc *pt, struct cf_err *err);

@@ -1,16 +1,14 @@
 /*
  * The threads' caches. A cached chunk keeps its header as a chunk in use (tcache_put, 2.26+), so
  * the lists are the only word on it: what stands on one is dead. Structs that no thread's TLS
- * names (TLS not in the core, threads that ended under 2.26) are searched among the chunks in use
- * of the struct's size.
+ * names (TLS not in the core, threads that ended under 2.26) are among those that the walk found to
+ * look like one.
  */
 #include "ptmalloc/planes.h"
 #include "ptmalloc/state.h"
 
 #include "base/err.h"
 #include "libc/tcache.h"
-
-enum { STRUCT_SLACK = 0x20 }; /* a chunk may be larger by a remainder too small to split */
 
 static void note(struct cf_ptmalloc *pt, const char *code, const struct cf_tcache *tcache,
                  uint64_t addr, const char *detail, unsigned bin) {
@@ -98,35 +96,21 @@ static bool is_known(const struct cf_ptmalloc *pt, uint64_t addr) {
     return false;
 }
 
-static int search_heap(struct cf_ptmalloc *pt, const struct cf_heap *heap, uint64_t struct_bytes,
-                       struct cf_err *err) {
-    struct cf_planes_walk walk = cf_planes_walk(cf_chunkmap_planes(pt->map), heap);
-    struct cf_chunk chunk;
-    while (cf_planes_walk_next(&walk, &chunk)) {
-        if (chunk.state != CF_CHUNK_LIVE || chunk.bytes < struct_bytes ||
-            chunk.bytes > struct_bytes + STRUCT_SLACK)
-            continue;
-        uint64_t user = chunk.addr + 2 * pt->word_bytes;
-        if (is_known(pt, user) || !cf_tcache_plausible(pt->malloc_found, user, chunk.bytes))
-            continue;
-        int status = follow(pt, user, -1, err);
-        if (status != CF_OK)
-            return status;
-    }
-    return CF_OK;
-}
-
 /* The threads' own structs first: a stale copy must not claim what a live one holds. */
 int cf_tcaches_follow(struct cf_ptmalloc *pt, struct cf_err *err) {
-    const struct cf_tcache_layout *layout = cf_malloc_tcache_layout(pt->malloc_found);
-    if (layout == NULL)
+    if (cf_malloc_tcache_layout(pt->malloc_found) == NULL)
         return CF_OK;
     int status = CF_OK;
     for (size_t i = 0; i < cf_malloc_nr_tcaches(pt->malloc_found) && status == CF_OK; i++) {
         const struct cf_tcache_ref *ref = cf_malloc_tcache(pt->malloc_found, i);
         status = follow(pt, ref->addr, ref->thread, err);
     }
-    for (size_t i = 0; i < cf_chunkmap_nr_heaps(pt->map) && status == CF_OK; i++)
-        status = search_heap(pt, cf_chunkmap_heap(pt->map, i), layout->chunk_bytes, err);
+    for (size_t i = 0; i < pt->tcache_chunks.len && status == CF_OK; i++) {
+        uint64_t addr = pt->tcache_chunks.items[i], user = addr + 2 * pt->word_bytes;
+        const struct cf_heap *heap;
+        if (!is_known(pt, user) && cf_walked_chunk(pt, addr, UINT32_MAX, &heap) &&
+            cf_walked_state(pt, heap, addr) == CF_CHUNK_LIVE)
+            status = follow(pt, user, -1, err);
+    }
     return status;
 }

@@ -7,17 +7,22 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/checked.h"
 #include "base/context.h"
 #include "base/err.h"
+#include "libc/tcache.h"
 #include "ptmalloc/state.h"
 
 enum {
     SOUND_STEPS = 16,
     PREFETCH_BYTES = 4096, /* ahead of the cursor: the chase is bound by memory latency */
     DROP_BYTES = 16 << 20, /* behind the cursor: mapped pages count as resident */
+    STRUCT_SLACK = 0x20,   /* a tcache's chunk may be larger by a rest too small to split */
 };
+
+#define NO_TCACHE (1ull << 63) /* no size is near it */
 
 struct odd_row {
     uint64_t addr;
@@ -36,6 +41,11 @@ struct walk {
     uint64_t previous_size;
     bool is_partial; /* some of the heap's bytes are not in the core */
     bool out_of_memory;
+    struct cf_heap_planes planes;
+    uint64_t free_chunks; /* what the headers say is free, for the bins to be held against */
+    uint64_t free_bytes;
+    uint64_t tcache_bytes; /* of a tcache struct's chunk; NO_TCACHE: there is none */
+    CF_ARRAY(uint64_t) tcaches; /* chunks that look like one */
     CF_ARRAY(struct odd_row) odds;
     struct cf_anomalies anomalies;
 };
@@ -111,6 +121,8 @@ static void judge_previous(struct walk *walk, uint64_t addr, uint64_t word) {
     if (walk->previous == 0 || word & PREV_INUSE)
         return;
     cf_chunkmap_set_state(walk->pt->map, walk->heap, walk->previous, CF_CHUNK_FREE);
+    walk->free_chunks++;
+    walk->free_bytes += walk->previous_size;
     if (cf_cursor_word(&walk->cursor, addr, &prev_size) && prev_size != walk->previous_size)
         note(walk, "prev-size", addr, true, "prev_size disagrees with the free chunk before it",
              prev_size);
@@ -189,6 +201,121 @@ static bool is_plain(const struct walk *walk, uint64_t addr, uint64_t word) {
     return size <= rest;
 }
 
+/* Of the size of a tcache struct: is it one by its content? (tcache_init, 2.26+) */
+static void keep_tcache(struct walk *walk, uint64_t addr, uint64_t size) {
+    uint64_t user = addr + 2 * walk->pt->word_bytes;
+    if (!cf_tcache_plausible(walk->pt->malloc_found, user, size))
+        return;
+    uint64_t *slot = cf_array_push(&walk->tcaches);
+    if (slot == NULL)
+        walk->out_of_memory = true;
+    else
+        *slot = addr;
+}
+
+static bool may_be_tcache(const struct walk *walk, uint64_t size) {
+    return size - walk->tcache_bytes <= STRUCT_SLACK;
+}
+
+/* A plain chunk at `addr`; returns the next one's address. */
+static uint64_t take_plain(struct walk *walk, uint64_t addr, uint64_t word) {
+    uint64_t size = word & ~(uint64_t)SIZE_FLAGS;
+    judge_previous(walk, addr, word);
+    cf_chunkmap_set_start(walk->pt->map, walk->heap, addr);
+    if (may_be_tcache(walk, size))
+        keep_tcache(walk, addr, size);
+    walk->previous = addr;
+    walk->previous_size = size;
+    return addr + size;
+}
+
+static inline uint64_t load_word(const unsigned char *at, unsigned word_bytes) {
+    uint64_t eight = 0;
+    uint32_t four;
+    if (word_bytes == 8)
+        memcpy(&eight, at, 8);
+    else
+        memcpy(&four, at, 4);
+    return word_bytes == 8 ? eight : four;
+}
+
+/* What is_plain() looks at, held against one mask and two limits. */
+struct plain {
+    uint64_t bad_bits;
+    uint64_t min;
+    uint64_t limit; /* no chunk goes beyond it */
+    uint64_t stop;  /* headers from here on are not looked at */
+};
+
+/*
+ * Plain chunks from `addr` on, as take_plain() takes them, without a call or a branch on their
+ * states, which alternate at random in a fragmented heap. Returns the first address that takes a
+ * closer look: plain.stop, or a header that is not plain, whose prev_size is wrong, or whose
+ * chunk may be a tcache.
+ */
+static inline __attribute__((always_inline)) uint64_t run_plain(struct walk *walk, uint64_t addr,
+                                                                const struct plain plain,
+                                                                const unsigned word_bytes) {
+    const struct cf_heap_planes planes = walk->planes;
+    const unsigned char *data = walk->cursor.data;
+    const uint64_t data_start = walk->cursor.start, tcache_bytes = walk->tcache_bytes;
+    uint64_t previous = walk->previous, previous_size = walk->previous_size;
+    uint64_t free_chunks = 0, free_bytes = 0;
+    size_t previous_unit = (size_t)((addr >> planes.unit_shift) - planes.first_unit);
+    if (previous != 0)
+        previous_unit -= previous_size >> planes.unit_shift;
+    while (addr < plain.stop) {
+        uint64_t offset = addr - data_start;
+        uint64_t word = load_word(data + offset + word_bytes, word_bytes);
+        uint64_t size = word & ~(uint64_t)SIZE_FLAGS;
+        /* Only a hint: it may point outside of the cursor's bytes, so it is no pointer sum. */
+        __builtin_prefetch((const void *)((uintptr_t)data + PREFETCH_BYTES + offset));
+        uint64_t dead = (word & PREV_INUSE) == 0 && previous != 0;
+        bool lies = load_word(data + offset, word_bytes) != previous_size;
+        if (__builtin_expect((word & plain.bad_bits) != 0 || size < plain.min ||
+                                 size > plain.limit - addr || (dead && lies) ||
+                                 size - tcache_bytes <= STRUCT_SLACK, 0))
+            break;
+        planes.states[previous_unit >> 6] |= dead << (previous_unit & 63);
+        free_chunks += dead;
+        free_bytes += dead != 0 ? previous_size : 0;
+        previous_unit = (size_t)((addr >> planes.unit_shift) - planes.first_unit);
+        planes.starts[previous_unit >> 6] |= 1ull << (previous_unit & 63);
+        previous = addr;
+        previous_size = size;
+        addr += size;
+    }
+    walk->previous = previous;
+    walk->previous_size = previous_size;
+    walk->free_chunks += free_chunks;
+    walk->free_bytes += free_bytes;
+    return addr;
+}
+
+/* Up to the next place that takes a closer look, or until pages are to be dropped. */
+static uint64_t skip_plain(struct walk *walk, uint64_t addr) {
+    unsigned word_bytes = walk->pt->word_bytes;
+    uint64_t offset = addr - walk->cursor.start;
+    uint64_t top = walk->chain.top;
+    if (addr == top || offset >= walk->cursor.bytes ||
+        walk->cursor.bytes - offset < 2 * word_bytes)
+        return addr;
+    struct plain plain = {
+        .bad_bits = (walk->pt->alignment - 1 - SIZE_FLAGS) | IS_MMAPPED |
+                    (walk->chain.is_main ? NON_MAIN_ARENA : 0),
+        .min = walk->pt->min_chunk,
+        .limit = top != 0 && addr < top ? top : walk->heap->chunks_end,
+        .stop = walk->cursor.start + (walk->cursor.bytes - 2 * word_bytes) + 1,
+    };
+    if (plain.stop > plain.limit)
+        plain.stop = plain.limit;
+    if (plain.stop > walk->dropped + DROP_BYTES)
+        plain.stop = walk->dropped + DROP_BYTES;
+    addr = word_bytes == 8 ? run_plain(walk, addr, plain, 8) : run_plain(walk, addr, plain, 4);
+    drop_behind(walk, addr);
+    return addr;
+}
+
 static void walk_heap(struct walk *walk) {
     struct cf_heap *heap = walk->heap;
     uint64_t addr = heap->first_chunk, word;
@@ -200,20 +327,10 @@ static void walk_heap(struct walk *walk) {
             addr = take_top(walk, addr, readable ? word : 0);
             break;
         }
-        if (__builtin_expect(!readable || !is_plain(walk, addr, word), 0)) {
-            if (!readable || !take_fences(walk, word, &addr))
-                addr = go_on_after_damage(walk, addr, readable, word);
-            continue;
-        }
-        /* Only a hint: it may point outside of the cursor's bytes, so it is no pointer sum. */
-        __builtin_prefetch((const void *)((uintptr_t)walk->cursor.data + PREFETCH_BYTES +
-                                          (uintptr_t)(addr - walk->cursor.start)));
-        judge_previous(walk, addr, word);
-        cf_chunkmap_set_start(walk->pt->map, heap, addr);
-        walk->previous = addr;
-        walk->previous_size = word & ~(uint64_t)SIZE_FLAGS;
-        addr += walk->previous_size;
-        drop_behind(walk, addr);
+        if (readable && is_plain(walk, addr, word))
+            addr = skip_plain(walk, take_plain(walk, addr, word));
+        else if (!readable || !take_fences(walk, word, &addr))
+            addr = go_on_after_damage(walk, addr, readable, word);
     }
     /* Chunks end on the planes' grain; a torn size may not. */
     if (heap->chunks_end < heap->first_chunk)
@@ -245,6 +362,14 @@ static int merge(struct cf_ptmalloc *pt, struct walk *walk, struct cf_err *err) 
         if (status != CF_OK)
             return status;
     }
+    for (size_t i = 0; i < walk->tcaches.len; i++) {
+        uint64_t *slot = cf_array_push(&pt->tcache_chunks);
+        if (slot == NULL)
+            return cf_err_nomem(err, sizeof *slot, "tcaches");
+        *slot = walk->tcaches.items[i];
+    }
+    pt->arenas.items[walk->arena->id].walked_free += walk->free_chunks;
+    pt->arenas.items[walk->arena->id].walked_free_bytes += walk->free_bytes;
     for (size_t i = 0; i < walk->anomalies.rows.len; i++) {
         const struct cf_anomaly *row = &walk->anomalies.rows.items[i];
         cf_anomalies_add(&pt->anomalies, row, "%s", row->detail);
@@ -256,10 +381,13 @@ static int merge(struct cf_ptmalloc *pt, struct walk *walk, struct cf_err *err) 
 static struct walk walk_of(struct cf_ptmalloc *pt, size_t index) {
     struct cf_heap *heap = cf_chunkmap_heap_mutable(pt->map, index);
     const struct cf_arena *arena = &pt->arenas.items[heap->arena_id];
+    const struct cf_tcache_layout *tcache = cf_malloc_tcache_layout(pt->malloc_found);
     return (struct walk){
         .pt = pt, .heap = heap, .arena = arena,
         .chain = {.top = heap->top, .limit = heap->chunks_end, .is_main = arena->is_main},
         .cursor = {.mem = pt->mem, .word_bytes = pt->word_bytes},
+        .planes = cf_chunkmap_heap_planes(pt->map, heap),
+        .tcache_bytes = tcache != NULL ? tcache->chunk_bytes : NO_TCACHE,
     };
 }
 
@@ -307,6 +435,7 @@ int cf_walk_heaps(const struct cf_context *ctx, struct cf_ptmalloc *pt, unsigned
         if (status == CF_OK)
             status = merge(pt, &crew.walks[i], err);
         cf_array_free(&crew.walks[i].odds);
+        cf_array_free(&crew.walks[i].tcaches);
         cf_array_free(&crew.walks[i].anomalies.rows);
     }
     free(crew.walks);
