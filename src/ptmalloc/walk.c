@@ -4,13 +4,12 @@
  * header that cannot be, the walk notes it and goes on at the next sound place: an address from
  * which SOUND_STEPS headers chain, or a chain that reaches the heap's end.
  */
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
 #include "base/context.h"
+#include "base/crew.h"
 #include "base/err.h"
 #include "libc/tcache.h"
 #include "ptmalloc/state.h"
@@ -391,54 +390,31 @@ static struct walk walk_of(struct cf_ptmalloc *pt, size_t index) {
     };
 }
 
-struct crew {
-    struct walk *walks;
-    size_t nr_walks;
-    atomic_size_t next;
-};
-
-static void *work(void *argument) {
-    struct crew *crew = argument;
-    size_t index;
-    while ((index = atomic_fetch_add(&crew->next, 1)) < crew->nr_walks) {
-        walk_heap(&crew->walks[index]);
-        check_end(&crew->walks[index]);
-    }
-    return NULL;
-}
-
-static void run_crew(struct crew *crew, unsigned nr_threads) {
-    enum { MOST = 16 };
-    pthread_t threads[MOST];
-    unsigned started = 0;
-    unsigned wanted = nr_threads > MOST ? MOST : nr_threads;
-    while (started + 1 < wanted && started + 1 < crew->nr_walks &&
-           pthread_create(&threads[started], NULL, work, crew) == 0)
-        started++;
-    (void)work(crew);
-    for (unsigned i = 0; i < started; i++)
-        (void)pthread_join(threads[i], NULL);
+static void walk_one(void *walks, size_t index) {
+    struct walk *walk = &((struct walk *)walks)[index];
+    walk_heap(walk);
+    check_end(walk);
 }
 
 int cf_walk_heaps(const struct cf_context *ctx, struct cf_ptmalloc *pt, unsigned nr_threads,
                   struct cf_err *err) {
     size_t nr_heaps = cf_chunkmap_nr_heaps(pt->map);
-    struct crew crew = {.nr_walks = nr_heaps, .walks = calloc(nr_heaps + 1, sizeof *crew.walks)};
-    if (crew.walks == NULL)
-        return cf_err_nomem(err, nr_heaps * sizeof *crew.walks, "the walk");
+    struct walk *walks = calloc(nr_heaps + 1, sizeof *walks);
+    if (walks == NULL)
+        return cf_err_nomem(err, nr_heaps * sizeof *walks, "the walk");
     for (size_t i = 0; i < nr_heaps; i++)
-        crew.walks[i] = walk_of(pt, i);
+        walks[i] = walk_of(pt, i);
     cf_progress(ctx, "walking the heaps", 0, nr_heaps);
-    run_crew(&crew, nr_threads);
+    cf_crew_run(nr_threads, nr_heaps, walk_one, walks);
     int status = CF_OK;
     for (size_t i = 0; i < nr_heaps; i++) {
         if (status == CF_OK)
-            status = merge(pt, &crew.walks[i], err);
-        cf_array_free(&crew.walks[i].odds);
-        cf_array_free(&crew.walks[i].tcaches);
-        cf_array_free(&crew.walks[i].anomalies.rows);
+            status = merge(pt, &walks[i], err);
+        cf_array_free(&walks[i].odds);
+        cf_array_free(&walks[i].tcaches);
+        cf_array_free(&walks[i].anomalies.rows);
     }
-    free(crew.walks);
+    free(walks);
     cf_progress(ctx, "walking the heaps", nr_heaps, nr_heaps);
     return status;
 }
