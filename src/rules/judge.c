@@ -7,13 +7,19 @@
 
 enum { TEXT_BYTES = 2048 };
 
+/* The facts stand on every other view: they are computed once, beside the database, and not for
+ * each rule anew. */
+static int compute_facts(struct cf_db *db, struct cf_err *err) {
+    return cf_db_exec(db, "CREATE TEMP TABLE judged_fact AS SELECT * FROM v_fact", err);
+}
+
 /* The facts, and beside them what the rule computes from them. */
 static int open_rule(struct cf_db *db, const struct cf_rule *rule, struct cf_stmt **out,
                      struct cf_err *err) {
     char sql[4096];
     int length = snprintf(sql, sizeof sql,
                           "SELECT *, (%s) AS rule_bytes, (%s) AS rule_confidence,"
-                          " (%s) AS rule_exactness FROM v_fact WHERE %s",
+                          " (%s) AS rule_exactness FROM temp.judged_fact WHERE %s",
                           rule->bytes, rule->confidence, rule->exactness, rule->when);
     if (length < 0 || (size_t)length >= sizeof sql)
         return cf_err_set(err, CF_EINTERNAL, "rule %s is too long", rule->code);
@@ -74,7 +80,7 @@ static int add_verdict(struct cf_db *db, const struct cf_rule *rule, const struc
     return cf_stmt_run(into, err);
 }
 
-int cf_rules_judge(struct cf_db *db, struct cf_err *err) {
+static int judge(struct cf_db *db, struct cf_err *err) {
     CF_CLEANUP_STMT struct cf_stmt *into = NULL;
     int status = cf_db_prepare(db,
                                "INSERT INTO finding (severity, code, title, detail, advice, bytes,"
@@ -99,4 +105,11 @@ int cf_rules_judge(struct cf_db *db, struct cf_err *err) {
         }
     }
     return status;
+}
+
+int cf_rules_judge(struct cf_db *db, struct cf_err *err) {
+    int status = compute_facts(db, err);
+    if (status == CF_OK)
+        status = judge(db, err);
+    return status == CF_OK ? cf_db_exec(db, "DROP TABLE temp.judged_fact", err) : status;
 }
