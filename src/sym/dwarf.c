@@ -2,6 +2,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <gelf.h>
 #include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,12 +46,42 @@ static void find_units(struct cf_dwarf *dwarf, const char *source) {
     }
 }
 
+/* Structs and their members stand in these; the others tell of lines and of where variables are. */
+static bool describes_types(const char *section) {
+    static const char *const names[] = {".debug_info", ".debug_abbrev", ".debug_str",
+                                        ".debug_line_str", ".debug_types", ".debug_str_offsets"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(section, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* libdw decompresses every section of DWARF that a file has: a third of it is not asked for. The
+ * headers are changed in our own copy of the mapping only. */
+static void hide_other_sections(Elf *elf) {
+    size_t names;
+    if (elf_getshdrstrndx(elf, &names) != 0)
+        return;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
+        GElf_Shdr header;
+        const char *name = gelf_getshdr(section, &header) == NULL
+                               ? NULL
+                               : elf_strptr(elf, names, header.sh_name);
+        if (name == NULL || strncmp(name, ".debug_", strlen(".debug_")) != 0 ||
+            describes_types(name))
+            continue;
+        header.sh_type = SHT_NOBITS;
+        (void)gelf_update_shdr(section, &header);
+    }
+}
+
 static bool read_units(struct cf_dwarf *dwarf, const struct cf_elf_file *file, const char *source) {
     if (!cf_elf_file_is_sound(file) || elf_version(EV_CURRENT) == EV_NONE)
         return false;
-    dwarf->elf = elf_begin(cf_elf_file_fd(file), ELF_C_READ_MMAP, NULL);
+    dwarf->elf = elf_begin(cf_elf_file_fd(file), ELF_C_READ_MMAP_PRIVATE, NULL);
     if (dwarf->elf == NULL)
         return false;
+    hide_other_sections(dwarf->elf);
     dwarf->dwarf = dwarf_begin_elf(dwarf->elf, DWARF_C_READ, NULL);
     if (dwarf->dwarf == NULL)
         return false;
