@@ -67,6 +67,13 @@ static void make_chunks(struct part *part) {
     free(remembered);
 }
 
+/* Volatile, or the compiler leaves the pair of calls out. */
+static void *large_request(void) {
+    static size_t volatile bytes = 2000;
+    void *volatile large = malloc(bytes);
+    return large;
+}
+
 /* A large request now and then makes malloc sort what was freed into its bins. */
 static void free_temporary(struct part *part) {
     uint64_t freed = 0;
@@ -79,7 +86,7 @@ static void free_temporary(struct part *part) {
         *at = node->next;
         free(node);
         if (++freed % SORT_EVERY == 0)
-            free(malloc(2000));
+            free(large_request());
     }
 }
 
