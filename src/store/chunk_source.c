@@ -1,8 +1,16 @@
 #include "store/chunk_source.h"
 
+static bool is_kept(enum cf_chunks kept, enum cf_chunk_state state) {
+    if (state == CF_CHUNK_GAP || state == CF_CHUNK_MMAPPED)
+        return false;
+    return kept != CF_CHUNKS_FREE || cf_chunk_is_dead(state) || state == CF_CHUNK_TOP;
+}
+
 void cf_chunk_source_init(struct cf_chunk_source *source, const struct cf_chunkmap *map,
                           enum cf_chunks kept, const uint64_t *reached) {
     *source = (struct cf_chunk_source){.map = map, .kept = kept, .reached = reached};
+    for (int state = 0; state < CF_NR_CHUNK_STATES; state++)
+        source->keeps[state] = is_kept(kept, (enum cf_chunk_state)state);
     size_t nr_heaps = cf_chunkmap_nr_heaps(map);
     for (size_t i = 0; i < nr_heaps; i++)
         if ((int64_t)cf_chunkmap_heap(map, i)->start < 0) {
@@ -24,59 +32,46 @@ static bool next_heap(struct cf_chunk_source *source) {
     size_t index = (source->first_heap + source->heaps_done++) % nr_heaps;
     source->heap = cf_chunkmap_heap(source->map, index);
     source->walk = cf_planes_walk(cf_chunkmap_planes(source->map), source->heap);
+    source->first_unit = source->heap->plane_word * 64;
     return true;
 }
 
-static bool next_chunk(struct cf_chunk_source *source, struct cf_chunk *out) {
-    while (source->heap != NULL || next_heap(source)) {
-        if (cf_planes_walk_next(&source->walk, out))
-            return true;
-        source->heap = NULL;
-    }
-    return false;
-}
-
-static bool is_reached(const struct cf_chunk_source *source, const struct cf_chunk *chunk) {
-    if (source->reached == NULL)
-        return true;
-    size_t unit = cf_chunkmap_unit_of(source->map, source->heap, chunk->addr);
-    return source->reached[unit >> 6] >> (unit & 63) & 1;
-}
-
-static bool is_kept(const struct cf_chunk_source *source, enum cf_chunk_state state) {
-    if (state == CF_CHUNK_GAP)
-        return false;
-    return source->kept != CF_CHUNKS_FREE || cf_chunk_is_dead(state) || state == CF_CHUNK_TOP;
-}
-
-static enum cf_chunk_code code_of(const struct cf_chunk_source *source,
-                                  const struct cf_chunk *chunk) {
-    switch (chunk->state) {
-    case CF_CHUNK_FREE:
-        return CF_CODE_FREE;
-    case CF_CHUNK_TCACHE:
-        return CF_CODE_TCACHE;
-    case CF_CHUNK_FAST:
-        return CF_CODE_FAST;
-    case CF_CHUNK_TOP:
-        return CF_CODE_TOP;
-    case CF_CHUNK_FENCE:
-        return CF_CODE_FENCE;
-    default:
-        return is_reached(source, chunk) ? CF_CODE_LIVE : CF_CODE_UNREACHABLE;
-    }
-}
-
-bool cf_chunk_source_next(struct cf_chunk_source *source, struct cf_chunk_row *out) {
+/* As many of the heap's chunks as `max`; fewer: it is at its end. */
+static size_t take_chunks(struct cf_chunk_source *source, struct cf_chunk_row *rows, size_t max) {
+    static const uint8_t codes[CF_NR_CHUNK_STATES] = {
+        [CF_CHUNK_LIVE] = CF_CODE_LIVE,     [CF_CHUNK_FREE] = CF_CODE_FREE,
+        [CF_CHUNK_TCACHE] = CF_CODE_TCACHE, [CF_CHUNK_FAST] = CF_CODE_FAST,
+        [CF_CHUNK_TOP] = CF_CODE_TOP,       [CF_CHUNK_FENCE] = CF_CODE_FENCE,
+    };
+    const uint64_t *reached = source->reached;
+    struct cf_planes_walk walk = source->walk;
     struct cf_chunk chunk;
-    while (next_chunk(source, &chunk)) {
-        if (!is_kept(source, chunk.state))
+    size_t nr = 0;
+    while (nr < max && cf_planes_walk_next(&walk, &chunk)) {
+        if (!source->keeps[chunk.state])
             continue;
-        out->address = (int64_t)chunk.addr;
-        out->size_bytes = (int64_t)chunk.bytes;
-        out->code = code_of(source, &chunk);
-        source->rows++;
-        return true;
+        rows[nr] = (struct cf_chunk_row){.address = (int64_t)chunk.addr,
+                                         .size_bytes = (int64_t)chunk.bytes,
+                                         .code = codes[chunk.state]};
+        if (reached != NULL && chunk.state == CF_CHUNK_LIVE) {
+            size_t unit = source->first_unit + ((chunk.addr - walk.base) >> walk.shift);
+            if ((reached[unit >> 6] >> (unit & 63) & 1) == 0)
+                rows[nr].code = CF_CODE_UNREACHABLE;
+        }
+        nr++;
     }
-    return false;
+    source->walk = walk;
+    return nr;
+}
+
+size_t cf_chunk_source_take(struct cf_chunk_source *source, struct cf_chunk_row *rows,
+                            size_t max) {
+    size_t nr = 0;
+    while (nr < max && (source->heap != NULL || next_heap(source))) {
+        nr += take_chunks(source, rows + nr, max - nr);
+        if (nr < max)
+            source->heap = NULL;
+    }
+    source->rows += nr;
+    return nr;
 }

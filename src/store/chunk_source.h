@@ -37,9 +37,11 @@ struct cf_chunk_source {
     const struct cf_chunkmap *map;
     const uint64_t *reached; /* a bit for each unit of the map; NULL: not examined */
     enum cf_chunks kept;
+    bool keeps[CF_NR_CHUNK_STATES]; /* what `kept` means */
     size_t first_heap; /* the first one above 2^63, or 0 */
     size_t heaps_done;
     const struct cf_heap *heap;
+    size_t first_unit; /* of the heap in `reached` */
     struct cf_planes_walk walk;
     uint64_t rows; /* handed out so far */
 };
@@ -47,7 +49,11 @@ struct cf_chunk_source {
 /* `kept`: all chunks, those that the program does not hold (free, fast, tcache, top), or none. */
 void cf_chunk_source_init(struct cf_chunk_source *source, const struct cf_chunkmap *map,
                           enum cf_chunks kept, const uint64_t *reached);
-bool cf_chunk_source_next(struct cf_chunk_source *source, struct cf_chunk_row *out);
+/* Up to `max` rows; fewer: these were the last ones. */
+size_t cf_chunk_source_take(struct cf_chunk_source *source, struct cf_chunk_row *rows, size_t max);
+static inline bool cf_chunk_source_next(struct cf_chunk_source *source, struct cf_chunk_row *out) {
+    return cf_chunk_source_take(source, out, 1) == 1;
+}
 /* Back to the first row. */
 void cf_chunk_source_rewind(struct cf_chunk_source *source);
 

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "store/cell.h"
 
 enum {
     LEAF = 13,
@@ -144,26 +145,6 @@ static int append_page(struct cf_pages *pages, const struct page *page, uint32_t
     return CF_OK;
 }
 
-/* How many bytes a varint takes: 7 bits in each, but 8 in a ninth. */
-static inline uint32_t varint_bytes(uint64_t value) {
-    return value >> 56 != 0 ? 9 : (uint32_t)(70 - __builtin_clzll(value | 1)) / 7;
-}
-
-/* 7 bits a byte, most significant first. Returns the end. */
-static inline unsigned char *put_varint(unsigned char *at, uint64_t value, uint32_t bytes) {
-    if (bytes == 9) {
-        at[8] = (unsigned char)value;
-        value >>= 8;
-        for (int i = 7; i >= 0; i--, value >>= 7)
-            at[i] = (unsigned char)(value & 0x7f) | 0x80;
-        return at + 9;
-    }
-    unsigned char last = 0;
-    for (unsigned char *to = at + bytes; to-- > at; value >>= 7, last = 0x80)
-        *to = (unsigned char)(value & 0x7f) | last;
-    return at + bytes;
-}
-
 static int new_page(struct page *page, uint32_t page_bytes, struct cf_err *err) {
     page->bytes = malloc(page_bytes);
     if (page->bytes == NULL)
@@ -203,8 +184,8 @@ static int flush_previous(struct cf_pages *pages, size_t index, struct cf_err *e
 static void put_child(struct page *page, const struct child *child) {
     unsigned char cell[CELL_MAX];
     put_u32(cell, child->page);
-    uint32_t key_bytes = varint_bytes((uint64_t)child->last);
-    (void)put_varint(cell + 4, (uint64_t)child->last, key_bytes);
+    uint32_t key_bytes = cf_varint_bytes((uint64_t)child->last);
+    (void)cf_varint_put(cell + 4, (uint64_t)child->last, key_bytes);
     memcpy(take_cell(page, 4 + key_bytes), cell, 4 + key_bytes);
 }
 
@@ -236,6 +217,7 @@ static int add_child(struct cf_pages *pages, size_t index, struct child child,
 
 static int flush_leaf(struct cf_pages *pages, struct cf_err *err) {
     struct child child = {.last = pages->last_rowid};
+    memset(pages->leaf.bytes + pages->leaf.used, 0, pages->leaf.low - pages->leaf.used);
     close_page(&pages->leaf);
     int status = append_page(pages, &pages->leaf, &child.page, err);
     if (status == CF_OK)
@@ -244,49 +226,24 @@ static int flush_leaf(struct cf_pages *pages, struct cf_err *err) {
     return status;
 }
 
-/* The serial type of a value and the bytes that it takes. */
-static inline unsigned char serial_type(int64_t value) {
-    static const unsigned char by_bytes[] = {1, 1, 2, 3, 4, 5, 5, 6, 6};
-    if (value == 0 || value == 1)
-        return value == 0 ? 8 : 9;
-    uint64_t magnitude = value < 0 ? ~(uint64_t)value : (uint64_t)value;
-    return by_bytes[(72 - __builtin_clzll(magnitude | 1)) / 8]; /* with room for the sign */
-}
-
-static inline uint32_t serial_bytes(unsigned char type) {
-    static const unsigned char bytes[] = {0, 1, 2, 3, 4, 6, 8, 0, 0, 0};
-    return bytes[type];
-}
-
-/* Big-endian; returns the end. */
-static inline unsigned char *put_integer(unsigned char *at, int64_t value, uint32_t bytes) {
-    for (uint32_t i = bytes; i-- > 0; value >>= 8)
-        at[i] = (unsigned char)value;
-    return at + bytes;
-}
-
 int cf_pages_add(struct cf_pages *pages, int64_t rowid, int64_t first, int64_t second,
                  struct cf_err *err) {
     if (pages->rows > 0 && rowid <= pages->last_rowid)
         return cf_err_set(err, CF_EINTERNAL, "%s: rowids out of order", pages->path);
-    unsigned char first_type = serial_type(first), second_type = serial_type(second);
-    uint32_t first_bytes = serial_bytes(first_type), second_bytes = serial_bytes(second_type);
-    uint32_t payload = 4 + first_bytes + second_bytes;
-    uint32_t rowid_bytes = varint_bytes((uint64_t)rowid);
-    if (!has_room(&pages->leaf, 1 + rowid_bytes + payload)) {
+    const struct cf_cell cell = cf_cell_make(rowid, first, second);
+    uint32_t bytes = 1 + cell.rowid_bytes + cell.payload;
+    if (!has_room(&pages->leaf, bytes)) {
         int status = flush_leaf(pages, err);
         if (status != CF_OK)
             return status;
     }
-    unsigned char *at = take_cell(&pages->leaf, 1 + rowid_bytes + payload);
-    *at++ = (unsigned char)payload;
-    at = put_varint(at, (uint64_t)rowid, rowid_bytes);
-    *at++ = 4; /* the record's header: its size, and three types */
-    *at++ = 0; /* the INTEGER PRIMARY KEY is stored as NULL: it is the rowid */
-    *at++ = first_type;
-    *at++ = second_type;
-    at = put_integer(at, first, first_bytes);
-    (void)put_integer(at, second, second_bytes);
+    if (cell.rowid_bytes < 9 && has_room(&pages->leaf, bytes + 8)) {
+        /* The cell first: what it spoils is below all cells and above the new pointer. */
+        cf_cell_put_fast(pages->leaf.bytes + pages->leaf.low - bytes, &cell);
+        (void)take_cell(&pages->leaf, bytes);
+    } else {
+        cf_cell_put(take_cell(&pages->leaf, bytes), &cell);
+    }
     pages->last_rowid = rowid;
     pages->rows++;
     return CF_OK;
@@ -323,7 +280,7 @@ static void share_children(struct level *level) {
             break;
     }
     lent.last = (int64_t)key;
-    from->low += 4 + varint_bytes(key);
+    from->low += 4 + cf_varint_bytes(key);
     from->used -= 2;
     from->cells--;
     put_child(&level->page, &level->previous_right);

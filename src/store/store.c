@@ -16,7 +16,11 @@
 #include "store/pages.h"
 #include "store/schema.h"
 
-enum { NAME_ATTEMPTS = 16, PROGRESS_ROWS = 1 << 20 };
+enum {
+    NAME_ATTEMPTS = 16,
+    BATCH_ROWS = 256,
+    PROGRESS_ROWS = 1 << 20, /* a multiple of a batch's */
+};
 
 struct cf_store {
     const struct cf_context *ctx;
@@ -126,14 +130,17 @@ struct cf_db *cf_store_db(struct cf_store *store) {
 static int write_pages(struct cf_store *store, uint32_t root_page, struct cf_chunk_source *source,
                        uint64_t total, struct cf_large_free *large, struct cf_err *err) {
     struct cf_pages *pages;
-    struct cf_chunk_row row;
+    struct cf_chunk_row rows[BATCH_ROWS];
+    size_t nr;
     int status = cf_pages_open(store->temporary, root_page, &pages, err);
     if (status != CF_OK)
         return status;
-    while (status == CF_OK && cf_chunk_source_next(source, &row)) {
-        status = cf_pages_add(pages, row.address, row.size_bytes, row.code, err);
-        if (status == CF_OK && cf_is_large_free(&row))
-            status = cf_large_free_note(large, &row, err);
+    while (status == CF_OK && (nr = cf_chunk_source_take(source, rows, BATCH_ROWS)) > 0) {
+        for (size_t i = 0; i < nr && status == CF_OK; i++) {
+            status = cf_pages_add(pages, rows[i].address, rows[i].size_bytes, rows[i].code, err);
+            if (status == CF_OK && cf_is_large_free(&rows[i]))
+                status = cf_large_free_note(large, &rows[i], err);
+        }
         if (source->rows % PROGRESS_ROWS == 0)
             cf_progress(store->ctx, "storing chunks", source->rows, total);
     }
