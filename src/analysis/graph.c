@@ -15,6 +15,8 @@ enum {
     DROP_BYTES = 32 << 20,  /* read, then the core's pages are given back */
 };
 
+static const size_t CHUNKS_MAX = (1u << 31) - 2;
+
 /* What is being built. `next` is the word of a chunk to look at next; while a vertex is on the way
  * from the roots to the one at hand, its parent is the entry below it on the stack. */
 struct builder {
@@ -127,7 +129,7 @@ static uint32_t discover(struct builder *b, size_t rank, uint32_t parent) {
     graph->ranked[vertex] = (uint32_t)rank;
     b->parent[vertex] = parent;
     if (vertex % TICK_VERTICES == 0)
-        cf_progress(b->ctx, "following pointers", vertex, graph->ranks.nr_chunks);
+        cf_progress(b->ctx, "following pointers", vertex, graph->ranks.nr);
     return vertex;
 }
 
@@ -240,7 +242,9 @@ int cf_graph_make(struct cf_graph *graph, const struct cf_context *ctx, const st
     int status = cf_ranks_init(&graph->ranks, graph->resolver, err);
     if (status != CF_OK)
         return status;
-    size_t room = graph->ranks.nr_chunks + 2;
+    if (graph->ranks.nr > CHUNKS_MAX)
+        return cf_err_set(err, CF_EUSAGE, "more chunks than can be numbered");
+    size_t room = graph->ranks.nr + 2;
     graph->rooted = calloc(room / 64 + 1, sizeof *graph->rooted);
     if (graph->rooted == NULL)
         return cf_err_nomem(err, room / 8, "the bits of roots");

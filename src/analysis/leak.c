@@ -101,7 +101,7 @@ static int count(struct cf_leaks *leaks, const struct cf_mark *mark, struct cf_t
     struct cf_unreached chunk;
     cf_unreached_iter_init(&iter, mark);
     while (cf_unreached_iter_next(&iter, &chunk)) {
-        uint32_t type = types == NULL ? 0 : cf_types_of(types, chunk.extent, chunk.number);
+        uint32_t type = types == NULL ? 0 : cf_types_of(types, chunk.number);
         struct cf_leak *row = row_of(table, leaks, chunk.bytes, type);
         if (row == NULL)
             return cf_err_nomem(err, sizeof *row * (leaks->rows.len + 1), "the sizes of leaks");

@@ -13,6 +13,31 @@ enum {
     SEQUENCE_MAX = 1 << 24,
 };
 
+static void name_at(struct cf_types *types, uint64_t user, const char *name) {
+    size_t number = cf_resolver_number_at(types->input.resolver, user - 2 * types->word);
+    if (number != CF_NO_CHUNK)
+        cf_types_name_chunk(types, number, cf_types_intern(types, name, CF_EVIDENCE_LIBC));
+}
+
+/* A dynamic thread vector: the second word of the tcb leads to its second entry
+ * (_dl_allocate_tls; x86: tcbhead_t.dtv at 1 word, aarch64: at 0). */
+static void name_dtv(struct cf_types *types, const struct cf_core_thread *thread) {
+    bool is_arm = cf_core_machine(cf_mem_core(types->input.mem)) == CF_MACHINE_AARCH64;
+    uint64_t dtv;
+    if (thread->has_tp &&
+        cf_mem_word(types->input.mem, thread->tp + (is_arm ? 0 : types->word), &dtv))
+        name_at(types, dtv - 2 * types->word, "glibc dtv");
+}
+
+void cf_types_name_libc(struct cf_types *types) {
+    const struct cf_ptmalloc *pt = types->input.pt;
+    const struct cf_core *core = cf_mem_core(types->input.mem);
+    for (size_t i = 0; i < cf_core_nr_threads(core); i++)
+        name_dtv(types, cf_core_thread(core, i));
+    for (size_t i = 0; pt != NULL && i < cf_ptmalloc_nr_tcaches(pt); i++)
+        name_at(types, cf_ptmalloc_tcache(pt, i)->addr, "glibc tcache");
+}
+
 /* A chunk whose fields the loader fills in: what it points to is the loader's too. */
 void cf_types_look_at_link_map(struct cf_types *types, const struct cf_payload *payload) {
     unsigned w = types->word;

@@ -7,36 +7,16 @@
  *     Box<dyn T>    | data | vtable |            analysis/traits.c
  *     FILE          | ... _IO_buf_base, _IO_buf_end (words 7 and 8 of a struct with the magic)
  */
-#include <stdlib.h>
+#include <string.h>
 
-#include "analysis/scan.h"
 #include "analysis/typestate.h"
-#include "base/context.h"
-#include "base/err.h"
 
 enum {
     OWNER_WORDS = 32,
     SNUG_BYTES = 24, /* malloc rounds a request up by less */
     SNUG_MMAPPED_BYTES = 4096 + SNUG_BYTES,
     STRING_MIN = 15, /* shorter ones are inside the std::string (SSO) */
-    PREFETCH_BYTES = 2048,
-    DROP_BYTES = 4 << 20,
 };
-
-enum cf_owned cf_types_owned(const struct cf_types *types, size_t number) {
-    if (types->owned == NULL)
-        return CF_OWNED_NOT;
-    bool low = types->owned[number >> 6] >> (number & 63) & 1;
-    bool high = types->owned[(number + 1) >> 6] >> ((number + 1) & 63) & 1;
-    return (enum cf_owned)(low + 2 * high);
-}
-
-static void set_owned(struct cf_types *types, size_t number, enum cf_owned owned) {
-    if (owned & 1)
-        types->owned[number >> 6] |= 1ull << (number & 63);
-    if (owned & 2)
-        types->owned[(number + 1) >> 6] |= 1ull << ((number + 1) & 63);
-}
 
 size_t cf_types_buffer_at(const struct cf_types *types, uint64_t word, uint64_t *usable,
                           uint64_t *slack) {
@@ -47,11 +27,11 @@ size_t cf_types_buffer_at(const struct cf_types *types, uint64_t word, uint64_t 
     const struct cf_extent *extent = cf_resolver_extent(resolver, lowered);
     if (extent == NULL)
         return CF_NO_CHUNK;
-    size_t number = cf_resolver_number(resolver, extent, lowered);
+    size_t number = cf_resolver_start(resolver, extent, lowered);
     if (number == CF_NO_CHUNK)
         return CF_NO_CHUNK;
     struct cf_numbered chunk = cf_resolver_chunk(resolver, extent, number);
-    if (!chunk.live || chunk.addr != lowered)
+    if (!chunk.live)
         return CF_NO_CHUNK;
     *usable = cf_resolver_payload_end(resolver, extent, chunk.addr, chunk.bytes) -
               (chunk.addr + 2 * types->word);
@@ -77,12 +57,12 @@ static void look(struct cf_types *types, uint64_t first, uint64_t second, uint64
     if (!may_be_string && !may_be_vector)
         return;
     size_t number = cf_types_buffer_at(types, first, &usable, &slack);
-    if (number == CF_NO_CHUNK || cf_types_owned(types, number) != CF_OWNED_NOT)
+    if (number == CF_NO_CHUNK || cf_types_is_owned(types, number))
         return;
     if (may_be_string && is_snug(third + 1, usable, slack) && ends_with_zero(types, first + second))
-        set_owned(types, number, CF_OWNED_STRING);
+        cf_types_own(types, number, CF_OWNED_STRING);
     else if (may_be_vector && is_snug(third - first, usable, slack))
-        set_owned(types, number, CF_OWNED_VECTOR);
+        cf_types_own(types, number, CF_OWNED_VECTOR);
 }
 
 static void look_at_file(struct cf_types *types, const struct cf_payload *payload) {
@@ -92,63 +72,52 @@ static void look_at_file(struct cf_types *types, const struct cf_payload *payloa
         return;
     uint64_t buffer = cf_payload_word(types, payload, 7 * types->word);
     size_t number = cf_types_buffer_at(types, buffer, &usable, &slack);
-    if (number != CF_NO_CHUNK && cf_types_owned(types, number) == CF_OWNED_NOT)
-        set_owned(types, number, CF_OWNED_STDIO);
+    if (number != CF_NO_CHUNK && !cf_types_is_owned(types, number))
+        cf_types_own(types, number, CF_OWNED_STDIO);
+}
+
+/* From word `at` on, the first that is in the span of the chunks; `end`: there is none. */
+static uint64_t next_pointer(const struct cf_types *types, const unsigned char *words,
+                             uint64_t at, uint64_t end) {
+    const struct cf_resolver *resolver = types->input.resolver;
+    if (types->word == 8) {
+        for (; at < end; at++) {
+            uint64_t word;
+            memcpy(&word, words + at * 8, 8);
+            if (cf_resolver_in_span(resolver, (word & resolver->word_mask) - 16))
+                break;
+        }
+        return at;
+    }
+    for (; at < end; at++) {
+        uint32_t word;
+        memcpy(&word, words + at * 4, 4);
+        if (cf_resolver_in_span(resolver, (uint64_t)word - 8))
+            break;
+    }
+    return at;
 }
 
 /* The first `most_words`; and all of an array that begins with trait objects. */
 static void look_through(struct cf_types *types, const struct cf_payload *payload,
                          uint64_t most_words) {
-    const struct cf_resolver *resolver = types->input.resolver;
     uint64_t words = payload->readable / types->word;
-    bool has_traits = false;
-    for (uint64_t i = 0; i + 1 < words && (i < most_words || has_traits); i++) {
+    uint64_t end = words == 0 ? 0 : words - 1; /* the last has none behind it */
+    uint64_t limit = end < most_words ? end : most_words;
+    for (uint64_t i = 0; (i = next_pointer(types, payload->at, i, limit)) < limit; i++) {
         uint64_t first = cf_payload_word(types, payload, i * types->word);
-        if (!cf_resolver_in_span(resolver, cf_resolver_lowered(resolver, first)))
-            continue;
         uint64_t second = cf_payload_word(types, payload, (i + 1) * types->word);
         if (cf_types_look_for_trait(types, first, second))
-            has_traits = true;
+            limit = end;
         else if (i + 2 < words)
             look(types, first, second, cf_payload_word(types, payload, (i + 2) * types->word));
     }
 }
 
-static void look_at_chunk(struct cf_types *types, uint64_t user, uint64_t end,
-                          const struct cf_extent *extent) {
-    struct cf_payload payload = {.user = user, .bytes = end - user};
-    if (extent->bytes != NULL) {
-        payload.at = extent->bytes + (user - extent->start);
-        payload.readable = payload.bytes;
-    } else {
-        payload.at = cf_mem_span(types->input.mem, user, &payload.readable);
-        if (payload.at == NULL)
-            return;
-        if (payload.readable > payload.bytes)
-            payload.readable = payload.bytes;
-    }
-    look_at_file(types, &payload);
-    cf_types_look_at_link_map(types, &payload);
-    look_through(types, &payload, OWNER_WORDS);
-}
-
-static void look_at_heap(struct cf_types *types, const struct cf_extent *extent) {
-    const struct cf_resolver *resolver = types->input.resolver;
-    struct cf_chunk chunk;
-    uint64_t dropped = extent->start;
-    struct cf_planes_walk walk = cf_planes_walk(resolver->planes, extent->heap);
-    while (cf_planes_walk_next(&walk, &chunk)) {
-        if (chunk.state != CF_CHUNK_LIVE)
-            continue;
-        if (extent->bytes != NULL && chunk.addr + PREFETCH_BYTES < extent->end)
-            __builtin_prefetch(extent->bytes + (chunk.addr - extent->start) + PREFETCH_BYTES);
-        look_at_chunk(types, chunk.addr + 2 * types->word,
-                      cf_resolver_payload_end(resolver, extent, chunk.addr, chunk.bytes), extent);
-        if (chunk.addr - dropped > DROP_BYTES) {
-            cf_mem_drop(types->input.mem, dropped, chunk.addr);
-            dropped = chunk.addr;
-        }
-    }
+void cf_types_look_for_owned(struct cf_types *types, const struct cf_payload *payload) {
+    look_at_file(types, payload);
+    cf_types_look_at_link_map(types, payload);
+    look_through(types, payload, OWNER_WORDS);
 }
 
 /* Modules' data and bss: where a program's globals hold their buffers. */
@@ -174,7 +143,7 @@ static void look_at_modules(struct cf_types *types) {
 }
 
 /* Stacks and thread-local storage: where functions and threads hold their buffers. */
-static void look_at_roots(struct cf_types *types) {
+static void look_at_stacks(struct cf_types *types) {
     const struct cf_roots *roots = types->input.roots;
     for (size_t i = 0; roots != NULL && i < roots->rows.len; i++) {
         const struct cf_root *root = &roots->rows.items[i];
@@ -190,25 +159,7 @@ static void look_at_roots(struct cf_types *types) {
     }
 }
 
-int cf_types_find_owned(const struct cf_context *ctx, struct cf_types *types,
-                        struct cf_err *err) {
-    const struct cf_resolver *resolver = types->input.resolver;
-    size_t words = resolver->nr_numbers / 64 + 2;
-    types->owned = calloc(words, sizeof *types->owned);
-    if (types->owned == NULL)
-        return cf_err_nomem(err, words * sizeof *types->owned, "the plane of owned buffers");
+void cf_types_look_at_roots(struct cf_types *types) {
     look_at_modules(types);
-    look_at_roots(types);
-    cf_types_look_at_threads(types);
-    for (size_t i = 0; i < resolver->nr_extents; i++) {
-        const struct cf_extent *extent = &resolver->extents[i];
-        cf_progress(ctx, "looking for owners", i, resolver->nr_extents);
-        if (extent->heap != NULL)
-            look_at_heap(types, extent);
-        else if (!extent->mmapped->in_tcache)
-            look_at_chunk(types, extent->start + 2 * types->word,
-                          extent->start + 2 * types->word + extent->mmapped->usable_bytes,
-                          extent);
-    }
-    return CF_OK;
+    look_at_stacks(types);
 }

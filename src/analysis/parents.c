@@ -41,9 +41,11 @@ int cf_parents_new(const struct cf_resolver *resolver, size_t nr_roots, struct c
     int status = parents->stones != NULL
                      ? cf_ranks_init(&parents->ranks, resolver, err)
                      : cf_err_nomem(err, NR_STONES * sizeof *parents->stones, "milestones");
+    if (status == CF_OK && parents->ranks.nr > NUMBERS_MAX)
+        status = cf_err_set(err, CF_EUSAGE, "more chunks than can be ranked");
     if (status == CF_OK)
         status = cf_scratch_init(&parents->file,
-                                 (parents->ranks.nr_chunks + 1) * sizeof *parents->map, err);
+                                 (parents->ranks.nr + 1) * sizeof *parents->map, err);
     if (status != CF_OK) {
         cf_parents_free(parents);
         return status;
@@ -78,7 +80,8 @@ void cf_parents_set(struct cf_parents *parents, size_t number, uint32_t from) {
 }
 
 bool cf_parents_get(const struct cf_parents *parents, size_t number, size_t *root, size_t *from) {
-    uint32_t value = parents->map[cf_ranks_of(&parents->ranks, number)];
+    size_t rank = cf_ranks_of(&parents->ranks, number);
+    uint32_t value = rank == CF_NO_CHUNK ? 0 : parents->map[rank];
     if (value == 0)
         return false;
     *root = value & ROOT ? value & ~ROOT : SIZE_MAX;
@@ -105,7 +108,10 @@ static void lay_stones(struct cf_parents *parents, struct stone way) {
 }
 
 bool cf_parents_end(struct cf_parents *parents, size_t number, struct cf_way_end *out) {
-    struct stone way = {.from = cf_parents_from_chunk(parents, number)};
+    struct stone way = {.from = 0};
+    if (cf_ranks_of(&parents->ranks, number) == CF_NO_CHUNK)
+        return false;
+    way.from = cf_parents_from_chunk(parents, number);
     uint32_t at = way.from;
     for (; at != 0 && !(at & ROOT); way.nr_chunks++) {
         const struct stone *stone = stone_of(parents, at);

@@ -53,6 +53,8 @@ int cf_reach_run(const struct cf_context *ctx, const struct cf_ptmalloc *pt,
     if (status == CF_OK)
         status = mark(ctx, pt, reach, err);
     if (status == CF_OK)
+        status = cf_ranks_init(&reach->ranks, cf_mark_resolver(reach->mark), err);
+    if (status == CF_OK)
         *out = cf_take(&reach);
     return status;
 }
@@ -60,6 +62,7 @@ int cf_reach_run(const struct cf_context *ctx, const struct cf_ptmalloc *pt,
 void cf_reach_free(struct cf_reach *reach) {
     if (reach == NULL)
         return;
+    cf_ranks_fini(&reach->ranks);
     cf_mark_free(reach->mark);
     free(reach->silent);
     cf_roots_fini(&reach->roots);

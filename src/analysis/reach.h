@@ -7,6 +7,7 @@
 #define CF_ANALYSIS_REACH_H
 
 #include "analysis/mark.h"
+#include "analysis/ranks.h"
 #include "analysis/roots.h"
 #include "analysis/stacks.h"
 #include "corefrag.h"
@@ -18,6 +19,7 @@ struct cf_reach {
     uint64_t *silent; /* user addresses of chunks that carry nothing (tcache structs), sorted */
     size_t nr_silent;
     struct cf_mark *mark;
+    struct cf_ranks ranks; /* of the chunks that the mark's resolver knows */
 };
 
 /* Fails only for lack of memory. Caller frees with cf_reach_free(). */

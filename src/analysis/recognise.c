@@ -19,36 +19,19 @@ enum {
     TABLE_WORDS = 4,     /* of a chunk that may lead to a table of functions */
 };
 
-enum libc_kind { LIBC_TCACHE, LIBC_DTV, LIBC_FILE, LIBC_LINK_MAP };
+enum libc_kind { LIBC_FILE, LIBC_LINK_MAP, NR_LIBC_KINDS };
 
 static uint32_t libc_type(struct cf_types *types, enum libc_kind kind) {
-    static const char *const names[] = {"glibc tcache", "glibc dtv", "glibc FILE",
-                                        "glibc link_map"};
+    static const char *const names[NR_LIBC_KINDS] = {"glibc FILE", "glibc link_map"};
     if (types->libc_types[kind] == 0)
         types->libc_types[kind] = cf_types_intern(types, names[kind], CF_EVIDENCE_LIBC);
     return types->libc_types[kind];
-}
-
-static bool contains(const uint64_t *sorted, size_t len, uint64_t value) {
-    size_t low = 0, high = len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (sorted[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < len && sorted[low] == value;
 }
 
 /* FILE: flags with the magic, then pointers in order read_base <= read_ptr <= read_end.
  * link_map: l_real (sixth word) is itself for all but proxies, l_ld leads into a module. */
 static uint32_t recognise_libc(struct cf_types *types, const struct cf_payload *payload) {
     unsigned w = types->word;
-    if (contains(types->tcaches.items, types->tcaches.len, payload->user))
-        return libc_type(types, LIBC_TCACHE);
-    if (contains(types->dtvs.items, types->dtvs.len, payload->user))
-        return libc_type(types, LIBC_DTV);
     if (payload->readable < 20 * w)
         return 0;
     uint64_t first = cf_payload_word(types, payload, 0);
@@ -200,7 +183,7 @@ static uint32_t recognise_later_table(struct cf_types *types, const struct cf_pa
     const struct cf_resolver *resolver = types->input.resolver;
     for (unsigned i = 1; i < TABLE_WORDS && (i + 1) * types->word <= payload->readable; i++) {
         uint64_t word = cf_payload_word(types, payload, i * types->word);
-        if (word - types->modules_low >= types->modules_span)
+        if (!cf_types_may_be_module(types, word))
             continue;
         uint64_t lowered = cf_resolver_lowered(resolver, word);
         if (cf_resolver_in_span(resolver, lowered) && cf_resolver_extent(resolver, lowered) != NULL)
@@ -255,11 +238,12 @@ static uint32_t name_python_type(struct cf_types *types, uint64_t addr) {
     return cf_types_intern(types, label, CF_EVIDENCE_SYMBOL);
 }
 
-/* A CPython object at `offset`: a reference count that a person would believe, then its type. */
+/* In a process that has an interpreter. A CPython object at `offset`: a reference count that a
+ * person would believe, then its type. */
 static uint32_t recognise_python(struct cf_types *types, const struct cf_payload *payload,
                                  uint64_t offset) {
     unsigned w = types->word;
-    if (!types->has_python || payload->readable < offset + 3 * w)
+    if (payload->readable < offset + 3 * w)
         return 0;
     uint64_t count = cf_payload_word(types, payload, offset) & 0xffffffff;
     uint64_t type_addr = cf_payload_word(types, payload, offset + w);
@@ -306,11 +290,14 @@ static bool is_text(const struct cf_payload *payload) {
     return length >= TEXT_MIN;
 }
 
+/* Eight pointers for each word that is neither one nor zero: no more can come of what is left. */
 static bool is_pointer_array(const struct cf_types *types, const struct cf_payload *payload) {
     const struct cf_resolver *resolver = types->input.resolver;
     uint64_t words = payload->readable / types->word, pointers = 0, others = 0;
     if (words > POINTERS_LOOKED_AT)
         words = POINTERS_LOOKED_AT;
+    if (words < POINTERS_MIN)
+        return false;
     for (uint64_t i = 0; i < words; i++) {
         uint64_t value = cf_payload_word(types, payload, i * types->word);
         if (value == 0)
@@ -321,6 +308,8 @@ static bool is_pointer_array(const struct cf_types *types, const struct cf_paylo
             pointers++;
         else
             others++;
+        if (others * 8 > words - others)
+            return false;
     }
     return pointers >= POINTERS_MIN && others * 8 <= pointers;
 }
@@ -330,9 +319,9 @@ uint32_t cf_types_recognise(struct cf_types *types, const struct cf_payload *pay
     if (type != 0 || payload->readable < 2 * types->word)
         return type;
     type = recognise_table(types, cf_payload_word(types, payload, 0), true);
-    if (type == 0)
+    if (type == 0 && types->has_python)
         type = recognise_python(types, payload, 0);
-    if (type == 0) /* behind a PyGC_Head of two words */
+    if (type == 0 && types->has_python) /* behind a PyGC_Head of two words */
         type = recognise_python(types, payload, 2 * types->word);
     if (type == 0)
         type = recognise_later_table(types, payload);

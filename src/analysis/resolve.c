@@ -202,13 +202,5 @@ size_t cf_resolver_number_at(const struct cf_resolver *resolver, uint64_t addr) 
     if (!cf_resolver_in_span(resolver, addr))
         return CF_NO_CHUNK;
     const struct cf_extent *extent = cf_resolver_extent(resolver, addr);
-    if (extent == NULL)
-        return CF_NO_CHUNK;
-    if (extent->heap == NULL)
-        return addr == extent->start ? extent->first_number : CF_NO_CHUNK;
-    size_t unit = cf_resolver_unit(resolver, extent, addr);
-    bool exact = extent->base + ((uint64_t)unit << resolver->planes->unit_shift) == addr;
-    return exact && cf_plane_bit(resolver->planes->starts, extent->plane_word, unit)
-               ? extent->first_number + unit
-               : CF_NO_CHUNK;
+    return extent == NULL ? CF_NO_CHUNK : cf_resolver_start(resolver, extent, addr);
 }

@@ -128,6 +128,18 @@ static inline size_t cf_resolver_number(const struct cf_resolver *resolver,
     return unit == SIZE_MAX ? CF_NO_CHUNK : extent->first_number + unit;
 }
 
+/* The number of the chunk whose header `lowered` is, which is in `extent`; or CF_NO_CHUNK. */
+static inline size_t cf_resolver_start(const struct cf_resolver *resolver,
+                                       const struct cf_extent *extent, uint64_t lowered) {
+    if (extent->heap == NULL)
+        return lowered == extent->start ? extent->first_number : CF_NO_CHUNK;
+    size_t unit = cf_resolver_unit(resolver, extent, lowered);
+    bool exact = extent->base + ((uint64_t)unit << resolver->planes->unit_shift) == lowered;
+    return exact && cf_plane_bit(resolver->planes->starts, extent->plane_word, unit)
+               ? extent->first_number + unit
+               : CF_NO_CHUNK;
+}
+
 /* All steps in one: the chunk that `word` points to, of any state; CF_NO_CHUNK for none. */
 static inline size_t cf_resolver_target(const struct cf_resolver *resolver, uint64_t word) {
     uint64_t lowered = cf_resolver_lowered(resolver, word);

@@ -90,8 +90,7 @@ static bool read_table(const struct cf_types *types, uint64_t table, uint64_t *d
 
 bool cf_types_look_for_trait(struct cf_types *types, uint64_t data, uint64_t table) {
     uint64_t usable, slack, drop, size;
-    if (table - types->modules_low >= types->modules_span ||
-        !read_table(types, table, &drop, &size) || size == 0)
+    if (!read_table(types, table, &drop, &size) || size == 0)
         return false;
     size_t number = cf_types_buffer_at(types, data, &usable, &slack);
     if (number == CF_NO_CHUNK || size > usable || usable - size > slack)

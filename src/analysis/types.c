@@ -10,10 +10,10 @@
 #include "base/err.h"
 
 enum {
-    PREFETCH_BYTES = 1024,
+    PREFETCH_BYTES = 2048,
     DROP_BYTES = 4 << 20,
     KEYS_MAX = 1 << 18,
-    NAMED_MAX = 1 << 20, /* 16 bytes each */
+    FILTER_BLOCKS_MAX = 1 << 14,
 };
 
 const char *cf_type_evidence_name(enum cf_type_evidence evidence) {
@@ -64,24 +64,6 @@ struct cf_type_key *cf_types_key(struct cf_types *types, uint64_t key, bool *fou
     return slot;
 }
 
-void cf_types_name_chunk(struct cf_types *types, size_t number, uint32_t type) {
-    struct cf_named_chunks *named = &types->named;
-    if (named->nr >= NAMED_MAX || type == 0 ||
-        ((named->slots == NULL || named->nr * 2 > named->mask) &&
-         !grow(&named->slots, &named->mask)))
-        return;
-    struct cf_type_key *slot = probe(named->slots, named->mask, number + 1);
-    named->nr += slot->key == 0;
-    *slot = (struct cf_type_key){number + 1, type};
-}
-
-uint32_t cf_types_named(const struct cf_types *types, size_t number) {
-    if (types->named.slots == NULL)
-        return 0;
-    const struct cf_type_key *slot = probe(types->named.slots, types->named.mask, number + 1);
-    return slot->key != 0 ? slot->type : 0;
-}
-
 /* Names come from files and from the core: nothing in them shall reach a terminal unmasked. */
 static void copy_masked(char *out, const char *name) {
     size_t i = 0;
@@ -108,7 +90,7 @@ uint32_t cf_types_intern(struct cf_types *types, const char *name,
     return (uint32_t)types->rows.len - 1;
 }
 
-const struct cf_module_span *cf_types_span(const struct cf_types *types, uint64_t addr) {
+const struct cf_module_span *cf_types_find_span(const struct cf_types *types, uint64_t addr) {
     size_t low = 0, high = types->spans.len;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -132,6 +114,19 @@ static bool maps_python(const struct cf_core *core) {
     return false;
 }
 
+static void add_to_filter(struct cf_types *types, const struct cf_module_span *span) {
+    uint64_t first = span->start >> CF_MODULE_BLOCK_SHIFT;
+    uint64_t last = (span->end - 1) >> CF_MODULE_BLOCK_SHIFT;
+    if (last - first >= FILTER_BLOCKS_MAX) {
+        memset(types->module_filter, 0xff, sizeof types->module_filter);
+        return;
+    }
+    for (uint64_t block = first; block <= last; block++) {
+        size_t bit = cf_types_module_bit(block);
+        types->module_filter[bit / 64] |= 1ull << (bit & 63);
+    }
+}
+
 static int collect_spans(struct cf_types *types, struct cf_err *err) {
     const struct cf_mem *mem = types->input.mem;
     for (size_t i = 0; i < cf_mem_nr_regions(mem); i++) {
@@ -142,86 +137,24 @@ static int collect_spans(struct cf_types *types, struct cf_err *err) {
         if (span == NULL)
             return cf_err_nomem(err, sizeof *span, "the modules' mappings");
         *span = (struct cf_module_span){region->start, region->end, (region->flags & PF_X) != 0};
-    }
-    if (types->spans.len > 0) {
-        types->modules_low = types->spans.items[0].start;
-        types->modules_span = types->spans.items[types->spans.len - 1].end - types->modules_low;
+        add_to_filter(types, span);
     }
     return CF_OK;
 }
 
-static int compare_addrs(const void *a, const void *b) {
-    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-    return left < right ? -1 : left > right;
-}
-
-/* A dynamic thread vector: the second word of the tcb leads to its second entry
- * (_dl_allocate_tls; x86: tcbhead_t.dtv at 1 word, aarch64: at 0). */
-static int collect_libc(struct cf_types *types, struct cf_err *err) {
-    const struct cf_ptmalloc *pt = types->input.pt;
-    const struct cf_core *core = cf_mem_core(types->input.mem);
-    for (size_t i = 0; pt != NULL && i < cf_ptmalloc_nr_tcaches(pt); i++) {
-        uint64_t *slot = cf_array_push(&types->tcaches);
-        if (slot == NULL)
-            return cf_err_nomem(err, sizeof *slot, "libc's own chunks");
-        *slot = cf_ptmalloc_tcache(pt, i)->addr;
-    }
-    bool is_arm = cf_core_machine(core) == CF_MACHINE_AARCH64;
-    for (size_t i = 0; i < cf_core_nr_threads(core); i++) {
-        const struct cf_core_thread *thread = cf_core_thread(core, i);
-        uint64_t dtv;
-        if (!thread->has_tp ||
-            !cf_mem_word(types->input.mem, thread->tp + (is_arm ? 0 : types->word), &dtv))
-            continue;
-        uint64_t *slot = cf_array_push(&types->dtvs);
-        if (slot == NULL)
-            return cf_err_nomem(err, sizeof *slot, "libc's own chunks");
-        *slot = dtv - 2 * types->word;
-    }
-    if (types->tcaches.len > 0)
-        qsort(types->tcaches.items, types->tcaches.len, sizeof(uint64_t), compare_addrs);
-    if (types->dtvs.len > 0)
-        qsort(types->dtvs.items, types->dtvs.len, sizeof(uint64_t), compare_addrs);
-    return CF_OK;
+/* In a temporary file, since it grows with the chunks; in our own memory where there is no room
+ * for one. */
+static int make_table(struct cf_types *types, struct cf_err *err) {
+    size_t bytes = (types->ranks->nr + 1) * sizeof *types->table;
+    int status = cf_scratch_init(&types->scratch, bytes, err);
+    if (status != CF_OK && status != CF_EOUTPUT)
+        return status;
+    types->table = status == CF_OK ? types->scratch.at : calloc(1, bytes);
+    return types->table != NULL ? CF_OK : cf_err_nomem(err, bytes, "the types of chunks");
 }
 
 static void free_types(struct cf_types **types) {
     cf_types_free(*types);
-}
-
-int cf_types_new(const struct cf_context *ctx, const struct cf_types_input *input,
-                 struct cf_types **out, struct cf_err *err) {
-    __attribute__((cleanup(free_types))) struct cf_types *types = calloc(1, sizeof *types);
-    if (types == NULL)
-        return cf_err_nomem(err, sizeof *types, "the types");
-    types->input = *input;
-    types->word = input->resolver->word_bytes;
-    if (cf_array_push(&types->rows) == NULL) /* type 0: the size is all that is known */
-        return cf_err_nomem(err, sizeof(struct cf_type), "the types");
-    types->has_python = maps_python(cf_mem_core(input->mem));
-    int status = collect_spans(types, err);
-    if (status == CF_OK)
-        status = collect_libc(types, err);
-    if (status == CF_OK)
-        status = cf_types_find_owned(ctx, types, err);
-    if (status != CF_OK)
-        return status;
-    *out = types;
-    types = NULL;
-    return CF_OK;
-}
-
-void cf_types_free(struct cf_types *types) {
-    if (types == NULL)
-        return;
-    cf_array_free(&types->rows);
-    cf_array_free(&types->spans);
-    cf_array_free(&types->tcaches);
-    cf_array_free(&types->dtvs);
-    free(types->keys);
-    free(types->owned);
-    free(types->named.slots);
-    free(types);
 }
 
 static uint32_t owned_type(struct cf_types *types, enum cf_owned owned) {
@@ -234,65 +167,59 @@ static uint32_t owned_type(struct cf_types *types, enum cf_owned owned) {
     return types->owned_types[owned];
 }
 
-uint32_t cf_types_of(struct cf_types *types, const struct cf_extent *extent, size_t number) {
-    enum cf_owned owned = cf_types_owned(types, number);
-    if (owned != CF_OWNED_NOT)
-        return owned_type(types, owned);
-    uint32_t named = cf_types_named(types, number);
-    if (named != 0)
-        return named;
-    const struct cf_resolver *resolver = types->input.resolver;
-    struct cf_numbered chunk = cf_resolver_chunk(resolver, extent, number);
-    struct cf_payload payload = {.user = chunk.addr + 2 * types->word};
-    payload.bytes = cf_resolver_payload_end(resolver, extent, chunk.addr, chunk.bytes) -
-                    payload.user;
+static bool is_owned_type(const struct cf_types *types, uint32_t type) {
+    const uint32_t *owned = types->owned_types;
+    return type != 0 && (type == owned[CF_OWNED_STRING] || type == owned[CF_OWNED_VECTOR] ||
+                         type == owned[CF_OWNED_STDIO]);
+}
+
+bool cf_types_is_owned(const struct cf_types *types, size_t number) {
+    return is_owned_type(types, cf_types_of(types, number));
+}
+
+void cf_types_own(struct cf_types *types, size_t number, enum cf_owned owned) {
+    cf_types_name_chunk(types, number, owned_type(types, owned));
+}
+
+void cf_types_name_chunk(struct cf_types *types, size_t number, uint32_t type) {
+    size_t rank = cf_ranks_of(types->ranks, number);
+    if (rank != CF_NO_CHUNK && type != 0 && !is_owned_type(types, types->table[rank]))
+        types->table[rank] = (uint16_t)type;
+}
+
+/* A chunk says what it is, and what others are. Where it stands in the order of addresses, others
+ * may have spoken of it already; those behind it still can. */
+static void look_at_chunk(struct cf_types *types, const struct cf_extent *extent, uint64_t user,
+                          uint64_t end, size_t rank) {
+    struct cf_payload payload = {.user = user, .bytes = end - user};
     if (extent->bytes != NULL) {
-        payload.at = extent->bytes + (payload.user - extent->start);
-        payload.readable = extent->end - payload.user;
-    } else {
-        payload.at = cf_mem_span(types->input.mem, payload.user, &payload.readable);
-    }
-    if (payload.at == NULL)
-        return 0;
-    if (payload.readable > payload.bytes)
+        payload.at = extent->bytes + (user - extent->start);
         payload.readable = payload.bytes;
-    return cf_types_recognise(types, &payload);
-}
-
-uint32_t cf_types_at(struct cf_types *types, uint64_t addr) {
-    size_t number = cf_resolver_number_at(types->input.resolver, addr);
-    if (number == CF_NO_CHUNK)
-        return 0;
-    return cf_types_of(types, cf_resolver_extent_of(types->input.resolver, number), number);
-}
-
-static void count_chunk(struct cf_types *types, const struct cf_extent *extent, size_t number,
-                        uint64_t addr, uint64_t bytes) {
-    uint32_t index = cf_types_of(types, extent, number);
-    struct cf_type *type = &types->rows.items[index];
-    type->chunks++;
-    type->bytes += bytes;
-    if (types->input.mark == NULL || cf_mark_reached(types->input.mark, number)) {
-        if (type->sample == 0)
-            type->sample = addr;
-        return;
+    } else {
+        payload.at = cf_mem_span(types->input.mem, user, &payload.readable);
+        if (payload.at == NULL)
+            return;
+        if (payload.readable > payload.bytes)
+            payload.readable = payload.bytes;
     }
-    type->unreachable_chunks++;
-    type->unreachable_bytes += bytes;
+    cf_types_look_for_owned(types, &payload);
+    if (types->table[rank] == 0)
+        types->table[rank] = (uint16_t)cf_types_recognise(types, &payload);
 }
 
-static void count_heap(struct cf_types *types, const struct cf_extent *extent) {
+static void look_at_heap(struct cf_types *types, const struct cf_extent *extent) {
+    const struct cf_resolver *resolver = types->input.resolver;
+    size_t rank = cf_ranks_before_word(types->ranks, extent->plane_word);
     struct cf_chunk chunk;
     uint64_t dropped = extent->start;
-    struct cf_planes_walk walk = cf_planes_walk(types->input.resolver->planes, extent->heap);
+    struct cf_planes_walk walk = cf_planes_walk(resolver->planes, extent->heap);
     while (cf_planes_walk_next(&walk, &chunk)) {
         if (chunk.state != CF_CHUNK_LIVE)
             continue;
         if (extent->bytes != NULL && chunk.addr + PREFETCH_BYTES < extent->end)
             __builtin_prefetch(extent->bytes + (chunk.addr - extent->start) + PREFETCH_BYTES);
-        size_t number = extent->first_number +
-                        cf_resolver_unit(types->input.resolver, extent, chunk.addr);
-        count_chunk(types, extent, number, chunk.addr, chunk.bytes);
+        look_at_chunk(types, extent, chunk.addr + 2 * types->word,
+                      cf_resolver_payload_end(resolver, extent, chunk.addr, chunk.bytes), rank++);
         if (chunk.addr - dropped > DROP_BYTES) {
             cf_mem_drop(types->input.mem, dropped, chunk.addr);
             dropped = chunk.addr;
@@ -302,19 +229,110 @@ static void count_heap(struct cf_types *types, const struct cf_extent *extent) {
         cf_mem_drop(types->input.mem, dropped, extent->end);
 }
 
-int cf_types_count(const struct cf_context *ctx, struct cf_types *types, struct cf_err *err) {
-    (void)err;
+static void look_at_chunks(const struct cf_context *ctx, struct cf_types *types) {
     const struct cf_resolver *resolver = types->input.resolver;
     for (size_t i = 0; i < resolver->nr_extents; i++) {
         const struct cf_extent *extent = &resolver->extents[i];
+        uint64_t user = extent->start + 2 * types->word;
         cf_progress(ctx, "naming chunks", i, resolver->nr_extents);
         if (extent->heap != NULL)
-            count_heap(types, extent);
+            look_at_heap(types, extent);
         else if (!extent->mmapped->in_tcache)
-            count_chunk(types, extent, extent->first_number, extent->start,
-                        extent->mmapped->bytes);
+            look_at_chunk(types, extent, user,
+                          cf_resolver_payload_end(resolver, extent, extent->start,
+                                                  extent->mmapped->bytes),
+                          cf_ranks_of(types->ranks, extent->first_number));
     }
+    cf_scratch_drop(&types->scratch);
+}
+
+int cf_types_new(const struct cf_context *ctx, const struct cf_types_input *input,
+                 struct cf_types **out, struct cf_err *err) {
+    __attribute__((cleanup(free_types))) struct cf_types *types = calloc(1, sizeof *types);
+    if (types == NULL)
+        return cf_err_nomem(err, sizeof *types, "the types");
+    types->input = *input;
+    types->word = input->resolver->word_bytes;
+    if (cf_array_push(&types->rows) == NULL) /* type 0: the size is all that is known */
+        return cf_err_nomem(err, sizeof(struct cf_type), "the types");
+    types->has_python = maps_python(cf_mem_core(input->mem));
+    types->ranks = input->ranks;
+    int status = collect_spans(types, err);
+    if (status == CF_OK)
+        status = make_table(types, err);
+    if (status != CF_OK)
+        return status;
+    cf_types_name_libc(types);
+    cf_types_look_at_roots(types);
+    cf_types_look_at_threads(types);
+    look_at_chunks(ctx, types);
+    *out = types;
+    types = NULL;
     return CF_OK;
+}
+
+void cf_types_free(struct cf_types *types) {
+    if (types == NULL)
+        return;
+    cf_array_free(&types->rows);
+    cf_array_free(&types->spans);
+    free(types->keys);
+    if (types->scratch.at == NULL)
+        free(types->table);
+    cf_scratch_fini(&types->scratch);
+    free(types);
+}
+
+uint32_t cf_types_of(const struct cf_types *types, size_t number) {
+    size_t rank = cf_ranks_of(types->ranks, number);
+    return rank == CF_NO_CHUNK ? 0 : types->table[rank];
+}
+
+uint32_t cf_types_at(const struct cf_types *types, uint64_t addr) {
+    size_t number = cf_resolver_number_at(types->input.resolver, addr);
+    return number == CF_NO_CHUNK ? 0 : cf_types_of(types, number);
+}
+
+static void count_chunk(struct cf_types *types, uint32_t index, const struct cf_chunk *chunk,
+                        bool reached) {
+    struct cf_type *type = &types->rows.items[index];
+    type->chunks++;
+    type->bytes += chunk->bytes;
+    if (!reached) {
+        type->unreachable_chunks++;
+        type->unreachable_bytes += chunk->bytes;
+    } else if (type->sample == 0) {
+        type->sample = chunk->addr;
+    }
+}
+
+static void count_heap(struct cf_types *types, const struct cf_extent *extent,
+                       const struct cf_mark *mark) {
+    const struct cf_resolver *resolver = types->input.resolver;
+    const uint16_t *next = types->table + cf_ranks_before_word(types->ranks, extent->plane_word);
+    struct cf_planes_walk walk = cf_planes_walk(resolver->planes, extent->heap);
+    struct cf_chunk chunk;
+    while (cf_planes_walk_next(&walk, &chunk)) {
+        if (chunk.state != CF_CHUNK_LIVE)
+            continue;
+        size_t number = extent->first_number + cf_resolver_unit(resolver, extent, chunk.addr);
+        count_chunk(types, *next++, &chunk, mark == NULL || cf_mark_reached(mark, number));
+    }
+}
+
+void cf_types_count(struct cf_types *types, const struct cf_mark *mark) {
+    const struct cf_resolver *resolver = types->input.resolver;
+    for (size_t i = 0; i < resolver->nr_extents; i++) {
+        const struct cf_extent *extent = &resolver->extents[i];
+        size_t number = extent->first_number;
+        struct cf_chunk chunk = {.addr = extent->start, .bytes = extent->end - extent->start};
+        if (extent->heap != NULL)
+            count_heap(types, extent, mark);
+        else if (!extent->mmapped->in_tcache)
+            count_chunk(types, cf_types_of(types, number), &chunk,
+                        mark == NULL || cf_mark_reached(mark, number));
+    }
+    cf_scratch_drop(&types->scratch);
 }
 
 size_t cf_types_nr(const struct cf_types *types) {

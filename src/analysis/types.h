@@ -15,7 +15,8 @@
  *   size     none of these: no name, the size is all that is known (type 0)
  *
  * All of it is a guess from bytes, and says by which evidence. Types are interned: a number each,
- * in the order of first sight, CF_TYPES_MAX at most (those beyond count as type 0).
+ * in the order of first sight, CF_TYPES_MAX at most (those beyond count as type 0). A type that no
+ * chunk kept in the end, since its owner knew better, has no chunks.
  */
 #ifndef CF_ANALYSIS_TYPES_H
 #define CF_ANALYSIS_TYPES_H
@@ -24,8 +25,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analysis/reach.h"
+#include "analysis/mark.h"
+#include "analysis/ranks.h"
 #include "analysis/resolve.h"
+#include "analysis/roots.h"
 #include "corefrag.h"
 #include "mem/mem.h"
 #include "ptmalloc/heap.h"
@@ -75,23 +78,25 @@ struct cf_types_input {
     const struct cf_mem *mem;
     const struct cf_ptmalloc *pt; /* NULL: no tcaches are known */
     const struct cf_resolver *resolver;
-    const struct cf_mark *mark; /* NULL: not examined; then nothing is unreachable */
+    const struct cf_ranks *ranks; /* of the same chunks */
     const struct cf_roots *roots; /* NULL: buffers that stacks hold are not named */
     const struct cf_namer *namer; /* NULL: no names */
 };
 
-/* Finds the owned buffers in one pass over the live chunks. Borrows all of `input`. CF_ENOMEM. */
+/* Finds the type of every live chunk, in one pass over their first words, pages dropped behind: two
+ * bytes a chunk, in a temporary file. Borrows all of `input`. CF_ENOMEM. */
 int cf_types_new(const struct cf_context *ctx, const struct cf_types_input *input,
                  struct cf_types **out, struct cf_err *err);
 void cf_types_free(struct cf_types *types);
 
-/* The type of a live chunk by its number; 0 where only the size is known. Reads the core. */
-uint32_t cf_types_of(struct cf_types *types, const struct cf_extent *extent, size_t number);
+/* The type of a live chunk by its number; 0 where only the size is known. */
+uint32_t cf_types_of(const struct cf_types *types, size_t number);
 /* The same by the header's address. */
-uint32_t cf_types_at(struct cf_types *types, uint64_t addr);
+uint32_t cf_types_at(const struct cf_types *types, uint64_t addr);
 
-/* Counts all live chunks into the types' sums, pages dropped behind. */
-int cf_types_count(const struct cf_context *ctx, struct cf_types *types, struct cf_err *err);
+/* Counts all live chunks into the types' sums, once. `mark` NULL: not examined; then nothing is
+ * unreachable. */
+void cf_types_count(struct cf_types *types, const struct cf_mark *mark);
 
 /* Types known so far, type 0 included; rows are borrowed until the next new type. */
 size_t cf_types_nr(const struct cf_types *types);

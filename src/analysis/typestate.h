@@ -7,9 +7,13 @@
 
 #include "analysis/types.h"
 #include "base/array.h"
+#include "base/scratch.h"
 
-/* How a buffer is held; two bits at its number and the next one. */
+/* How a buffer is held. */
 enum cf_owned { CF_OWNED_NOT, CF_OWNED_STRING, CF_OWNED_VECTOR, CF_OWNED_STDIO };
+
+/* Words that may lead into a module are told from others by a bit for each 2 MiB, by hash. */
+enum { CF_MODULE_BLOCK_SHIFT = 21, CF_MODULE_FILTER_BITS = 12 };
 
 /* A mapping of a module. */
 struct cf_module_span {
@@ -32,21 +36,15 @@ struct cf_types {
     size_t key_mask;
     size_t nr_keys;
     CF_ARRAY(struct cf_module_span) spans; /* sorted */
-    uint64_t modules_low;     /* all spans lie in [modules_low, modules_low + modules_span) */
-    uint64_t modules_span;
+    uint64_t module_filter[(1 << CF_MODULE_FILTER_BITS) / 64];
     bool has_python;          /* a file named so is mapped: else no chunk is CPython's */
-    uint64_t *owned;          /* a bit for each chunk number */
-    struct cf_named_chunks {  /* those whose type is known from elsewhere than their bytes */
-        struct cf_type_key *slots; /* by number + 1; open addressing, at most half full */
-        size_t mask;
-        size_t nr;
-    } named;
+    const struct cf_ranks *ranks;
+    uint16_t *table; /* by rank: the type; 0: none, or not yet */
+    struct cf_scratch scratch; /* where the table stands; none: in our own memory */
     uint32_t owned_types[4];  /* by enum cf_owned; 0 until met */
-    uint32_t libc_types[4];
+    uint32_t libc_types[2];   /* by recognise.c's own kinds */
     uint32_t text_type;
     uint32_t pointers_type;
-    CF_ARRAY(uint64_t) tcaches; /* user addresses of tcache structs and of dtvs, sorted */
-    CF_ARRAY(uint64_t) dtvs;
 };
 
 /* A chunk's readable payload. */
@@ -64,11 +62,29 @@ uint32_t cf_types_intern(struct cf_types *types, const char *name,
  * many are known. */
 struct cf_type_key *cf_types_key(struct cf_types *types, uint64_t key, bool *found);
 /* The module's mapping that holds `addr`, or NULL. */
-const struct cf_module_span *cf_types_span(const struct cf_types *types, uint64_t addr);
+const struct cf_module_span *cf_types_find_span(const struct cf_types *types, uint64_t addr);
 
-/* From now on the chunk with this number is of `type`; dropped when too many are. */
+static inline size_t cf_types_module_bit(uint64_t block) {
+    return (size_t)(block * 0x9e3779b97f4a7c15ull >> (64 - CF_MODULE_FILTER_BITS));
+}
+
+/* False for most words that lead elsewhere, at the price of a look at one word. */
+static inline bool cf_types_may_be_module(const struct cf_types *types, uint64_t addr) {
+    size_t bit = cf_types_module_bit(addr >> CF_MODULE_BLOCK_SHIFT);
+    return types->module_filter[bit / 64] >> (bit & 63) & 1;
+}
+
+static inline const struct cf_module_span *cf_types_span(const struct cf_types *types,
+                                                         uint64_t addr) {
+    return cf_types_may_be_module(types, addr) ? cf_types_find_span(types, addr) : NULL;
+}
+
+/* The chunk with this number is a buffer that somebody holds so. What is known first stays, and
+ * goes before what the chunk is by other signs. */
+void cf_types_own(struct cf_types *types, size_t number, enum cf_owned owned);
+bool cf_types_is_owned(const struct cf_types *types, size_t number);
+/* The chunk is of `type` whatever its own words say, unless it is owned. */
 void cf_types_name_chunk(struct cf_types *types, size_t number, uint32_t type);
-uint32_t cf_types_named(const struct cf_types *types, size_t number); /* 0: not so */
 
 /* recognise.c */
 /* The type of what a table of functions at `addr` serves; 0: there is none. */
@@ -84,15 +100,19 @@ uint32_t cf_types_recognise(struct cf_types *types, const struct cf_payload *pay
 size_t cf_types_buffer_at(const struct cf_types *types, uint64_t word, uint64_t *usable,
                           uint64_t *slack);
 
+/* owned.c: what the chunk says of others. */
+void cf_types_look_for_owned(struct cf_types *types, const struct cf_payload *payload);
+/* What everything outside the chunks says of them. */
+void cf_types_look_at_roots(struct cf_types *types);
+
 /* libcown.c */
+/* Chunks whose addresses alone say that they are glibc's: tcache structs, dtvs. */
+void cf_types_name_libc(struct cf_types *types);
 void cf_types_look_at_link_map(struct cf_types *types, const struct cf_payload *payload);
 void cf_types_look_at_threads(struct cf_types *types);
 
 /* traits.c: two words in a row that may be a trait object's; says whether they are. */
 bool cf_types_look_for_trait(struct cf_types *types, uint64_t data, uint64_t table);
-
-int cf_types_find_owned(const struct cf_context *ctx, struct cf_types *types, struct cf_err *err);
-enum cf_owned cf_types_owned(const struct cf_types *types, size_t number);
 
 static inline uint64_t cf_payload_word(const struct cf_types *types,
                                        const struct cf_payload *payload, uint64_t offset) {

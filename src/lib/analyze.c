@@ -66,13 +66,13 @@ static int examine(struct run *run, struct cf_err *err) {
     cf_naming_init(&run->naming, &run->reading, run->frames);
     const struct cf_types_input input = {
         .mem = run->reading.mem, .pt = pt, .resolver = cf_mark_resolver(run->reach->mark),
-        .mark = run->reach->mark, .roots = &run->reach->roots, .namer = &run->naming.namer,
+        .ranks = &run->reach->ranks, .roots = &run->reach->roots, .namer = &run->naming.namer,
     };
     status = cf_types_new(run->ctx, &input, &run->types, err);
-    if (status == CF_OK)
-        status = cf_types_count(run->ctx, run->types, err);
-    if (status == CF_OK)
-        status = cf_leaks_find(&run->leaks, run->reach->mark, run->reading.mem, run->types, err);
+    if (status != CF_OK)
+        return status;
+    cf_types_count(run->types, run->reach->mark);
+    status = cf_leaks_find(&run->leaks, run->reach->mark, run->reading.mem, run->types, err);
     run->kept.types = run->types;
     return status;
 }

@@ -147,7 +147,7 @@ static void label_chunk(const struct cf_holding *holding, const struct cf_hop *h
         return;
     }
     const struct cf_extent *extent = cf_resolver_extent_of(resolver, number);
-    const char *type = cf_types_name(holding->types, cf_types_of(holding->types, extent, number));
+    const char *type = cf_types_name(holding->types, cf_types_of(holding->types, number));
     char size[CF_NUMBER_MAX];
     (void)cf_number_bytes(size, cf_resolver_chunk(resolver, extent, number).bytes);
     (void)snprintf(out, bytes, "%s%s%s", type != NULL ? type : "", type != NULL ? ", " : "", size);

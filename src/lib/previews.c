@@ -14,7 +14,7 @@ static int store_one(const struct cf_holding *holding, struct cf_insert *in, uin
     const struct cf_preview_row row = {
         .addr = addr,
         .bytes = cf_resolver_chunk(resolver, extent, number).bytes,
-        .type = cf_types_name(holding->types, cf_types_of(holding->types, extent, number)),
+        .type = cf_types_name(holding->types, cf_types_of(holding->types, number)),
         .text = text,
     };
     return cf_rows_preview(in, &row, err);
