@@ -6,8 +6,9 @@
 #include "core/core.h"
 
 enum {
-    LINK_MAP_WORDS_MIN = 20,
+    LINK_MAP_WORDS_MIN = 100,
     LINK_MAP_WORDS_MAX = 144, /* struct link_map is some 1,150 bytes on 64-bit */
+    FIRST_TAG_MAX = 64, /* DT_NEEDED, DT_SONAME ... */
     PTHREAD_BYTES = 0xa00,
     SPECIFIC_WORDS = 64,
     SEQUENCE_MAX = 1 << 24,
@@ -38,12 +39,24 @@ void cf_types_name_libc(struct cf_types *types) {
         name_at(types, cf_ptmalloc_tcache(pt, i)->addr, "glibc tcache");
 }
 
+/* l_real (sixth word) is itself for all but proxies, and l_ld (third) leads to a dynamic section,
+ * whose first tag is a small number. A C++ object with a pointer to itself there is shorter. */
+bool cf_types_is_link_map(const struct cf_types *types, const struct cf_payload *payload) {
+    unsigned w = types->word;
+    uint64_t tag;
+    if (payload->readable < LINK_MAP_WORDS_MIN * w ||
+        cf_payload_word(types, payload, 5 * w) != payload->user)
+        return false;
+    uint64_t dynamic = cf_payload_word(types, payload, 2 * w);
+    const struct cf_module_span *span = cf_types_span(types, dynamic);
+    return span != NULL && !span->is_code && cf_mem_word(types->input.mem, dynamic, &tag) &&
+           tag > 0 && tag <= FIRST_TAG_MAX;
+}
+
 /* A chunk whose fields the loader fills in: what it points to is the loader's too. */
 void cf_types_look_at_link_map(struct cf_types *types, const struct cf_payload *payload) {
     unsigned w = types->word;
-    if (payload->readable < LINK_MAP_WORDS_MIN * w ||
-        cf_payload_word(types, payload, 5 * w) != payload->user ||
-        cf_types_span(types, cf_payload_word(types, payload, 2 * w)) == NULL)
+    if (!cf_types_is_link_map(types, payload))
         return;
     for (uint64_t i = 0; i < LINK_MAP_WORDS_MAX && (i + 1) * w <= payload->readable; i++) {
         uint64_t usable, slack, word = cf_payload_word(types, payload, i * w);

@@ -28,8 +28,7 @@ static uint32_t libc_type(struct cf_types *types, enum libc_kind kind) {
     return types->libc_types[kind];
 }
 
-/* FILE: flags with the magic, then pointers in order read_base <= read_ptr <= read_end.
- * link_map: l_real (sixth word) is itself for all but proxies, l_ld leads into a module. */
+/* FILE: flags with the magic, then pointers in order read_base <= read_ptr <= read_end. */
 static uint32_t recognise_libc(struct cf_types *types, const struct cf_payload *payload) {
     unsigned w = types->word;
     if (payload->readable < 20 * w)
@@ -40,10 +39,7 @@ static uint32_t recognise_libc(struct cf_types *types, const struct cf_payload *
         cf_payload_word(types, payload, 3 * w) <= read_ptr &&
         read_ptr <= cf_payload_word(types, payload, 2 * w))
         return libc_type(types, LIBC_FILE);
-    if (cf_payload_word(types, payload, 5 * w) == payload->user &&
-        cf_types_span(types, cf_payload_word(types, payload, 2 * w)) != NULL)
-        return libc_type(types, LIBC_LINK_MAP);
-    return 0;
+    return cf_types_is_link_map(types, payload) ? libc_type(types, LIBC_LINK_MAP) : 0;
 }
 
 /* The characters of names in source code; what is read as a name shall not be a text. */

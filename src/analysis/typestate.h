@@ -108,6 +108,7 @@ void cf_types_look_at_roots(struct cf_types *types);
 /* libcown.c */
 /* Chunks whose addresses alone say that they are glibc's: tcache structs, dtvs. */
 void cf_types_name_libc(struct cf_types *types);
+bool cf_types_is_link_map(const struct cf_types *types, const struct cf_payload *payload);
 void cf_types_look_at_link_map(struct cf_types *types, const struct cf_payload *payload);
 void cf_types_look_at_threads(struct cf_types *types);
 

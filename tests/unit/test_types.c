@@ -261,6 +261,33 @@ static void python_objects_are_named_by_their_type(void **state) {
     }
 }
 
+/* l_addr, l_name, l_ld, l_next, l_prev, l_real; an object of C++ may have a pointer to itself in
+ * l_real's place, too. */
+static void a_link_map_is_long_and_leads_to_a_dynamic_section(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t bytes, dynamic, tag;
+        const char *name;
+    } cases[] = {
+        {1150, DATA + 0x300, 1, "glibc link_map"}, {600, DATA + 0x300, 1, ""},
+        {1150, DATA + 0x300, DATA, ""},            {1150, CODE + 0x300, 1, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct world w;
+        world_init(&w, "/bin/prog");
+        uint64_t map = add(&w, cases[i].bytes), held = add(&w, 200);
+        put(&w, cases[i].dynamic, cases[i].tag);
+        put(&w, map + 16, cases[i].dynamic);
+        put(&w, map + 40, map);
+        put(&w, map + 64, held);
+        settle(&w);
+        enum cf_type_evidence evidence = i == 0 ? CF_EVIDENCE_LIBC : CF_EVIDENCE_SIZE;
+        assert_type(&w, map, cases[i].name, evidence);
+        assert_type(&w, held, i == 0 ? "glibc loader data" : "", evidence);
+        world_fini(&w);
+    }
+}
+
 static void counts_sum_to_all_live_chunks(void **state) {
     (void)state;
     struct world w;
@@ -303,6 +330,7 @@ int main(void) {
         cmocka_unit_test(types_need_no_temporary_file),
         cmocka_unit_test(texts_and_arrays_show_in_their_bytes),
         cmocka_unit_test(python_objects_are_named_by_their_type),
+        cmocka_unit_test(a_link_map_is_long_and_leads_to_a_dynamic_section),
         cmocka_unit_test(counts_sum_to_all_live_chunks),
         cmocka_unit_test(type_0_has_no_name),
     };
