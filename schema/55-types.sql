@@ -9,6 +9,7 @@ CREATE TABLE type (
     unreachable_chunks INTEGER NOT NULL,
     unreachable_bytes INTEGER NOT NULL,
     sample_address INTEGER,
+    memory_of TEXT,
     holder TEXT
 );
 
@@ -16,13 +17,14 @@ CREATE VIEW v_type AS
 SELECT type, evidence, chunks, bytes, unreachable_chunks, unreachable_bytes,
        sample_address,
        iif(sample_address IS NULL, NULL, printf('0x%x', sample_address)) AS sample_address_hex,
-       holder
+       holder, memory_of
 FROM type;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_type', '', '', 'One row for each type of live chunk; the rows sum to all live chunks, mmapped ones too. A type is a guess from the chunk''s bytes, and evidence says what it rests on. No byte of a chunk is kept. Empty with --no-reach.'),
 ('v_type', 'type', 'text', 'Its name: a C++ class, a table of functions, a CPython type, (text), a buffer by who holds it; NULL: only the size is known.'),
-('v_type', 'evidence', 'text', 'vtable: the first word leads to a table of functions; symbol: to named data; libc: one of glibc''s own; owner: held in a known way (std::string, std::vector); text; pointers; size: nothing but the size.'),
+('v_type', 'memory_of', 'text', 'Of chunks that have no name of their own: what they hang on, by the shortest way from a root (a type, a variable, a class of Java); NULL for all others, and on heaps of millions of chunks unless --retained was given.'),
+('v_type', 'evidence', 'text', 'vtable: the first word leads to a table of functions; symbol: to named data; libc: one of glibc''s own; owner: held in a known way (std::string, std::vector), or memory of what memory_of says; text; pointers; size: nothing but the size.'),
 ('v_type', 'chunks', 'chunks', 'Live chunks of this type.'),
 ('v_type', 'bytes', 'bytes', 'Their bytes, headers included.'),
 ('v_type', 'unreachable_chunks', 'chunks', 'Those that nothing reaches.'),

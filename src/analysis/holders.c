@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/parents.h"
 #include "analysis/scan.h"
 #include "base/context.h"
 #include "base/err.h"
@@ -292,8 +291,8 @@ static void search_all(const struct cf_context *ctx, struct search *search) {
     uint64_t seen = 0;
     scan_roots(search);
     empty_ring(search);
-    while ((search->next.len > 0 || search->next.in_plane > 0) && search->left > 0 &&
-           !search->out_of_memory) {
+    while ((search->next.len > 0 || search->next.in_plane > 0) &&
+           (search->left > 0 || search->input->whole) && !search->out_of_memory) {
         struct frontier swap = search->now;
         search->now = search->next;
         search->next = swap;
@@ -446,7 +445,10 @@ int cf_holders_find(const struct cf_context *ctx, const struct cf_holders_input 
         .queue_cap = input->queue_cap != 0 ? input->queue_cap : QUEUE_MAX,
     };
     int status = run(ctx, &search, err);
-    cf_parents_free(search.parents);
+    if (status == CF_OK && input->whole)
+        holders->parents = search.parents;
+    else
+        cf_parents_free(search.parents);
     free(search.now.addrs);
     free(search.next.addrs);
     free(search.now.plane);
@@ -454,7 +456,41 @@ int cf_holders_find(const struct cf_context *ctx, const struct cf_holders_input 
     return status;
 }
 
+int cf_holders_tell(const struct cf_holders_input *input, struct cf_holders *holders,
+                    const uint64_t *addrs, size_t nr, struct cf_err *err) {
+    struct search search = {
+        .input = input, .resolver = cf_mark_resolver(input->mark), .parents = holders->parents,
+    };
+    struct cf_holders more = {.ways = {0}};
+    int status = CF_OK;
+    for (size_t i = 0; i < nr && status == CF_OK; i++)
+        if (find_way(holders, addrs[i]) == NULL)
+            status = cf_holders_ask(&more, addrs[i], err);
+    sort_asked(&more);
+    search.holders = &more;
+    if (status == CF_OK)
+        status = tell_ways(&search, err);
+    for (size_t i = 0; i < more.ways.len; i++) {
+        struct cf_way *way = status == CF_OK ? cf_array_push(&holders->ways) : NULL;
+        if (way != NULL)
+            *way = more.ways.items[i];
+        else
+            cf_array_free(&more.ways.items[i].hops);
+        if (way == NULL && status == CF_OK)
+            status = cf_err_nomem(err, sizeof *way, "a way to a chunk");
+    }
+    cf_array_free(&more.ways);
+    sort_asked(holders);
+    return status;
+}
+
+void cf_holders_drop_parents(struct cf_holders *holders) {
+    cf_parents_free(holders->parents);
+    holders->parents = NULL;
+}
+
 void cf_holders_fini(struct cf_holders *holders) {
+    cf_holders_drop_parents(holders);
     for (size_t i = 0; i < holders->ways.len; i++)
         cf_array_free(&holders->ways.items[i].hops);
     cf_array_free(&holders->ways);

@@ -5,7 +5,8 @@
  * thread-local storage, stacks, registers and other mappings, since they say most.
  *
  * The search uses the mark's second bits (it must be the last pass that does) and ends as soon as
- * every asked chunk is found. A way is one of possibly many: the chunk may be held otherwise too.
+ * every asked chunk is found, unless all of it is wanted. A way is one of possibly many: the chunk
+ * may be held otherwise too.
  */
 #ifndef CF_ANALYSIS_HOLDERS_H
 #define CF_ANALYSIS_HOLDERS_H
@@ -14,6 +15,7 @@
 #include <stdint.h>
 
 #include "analysis/mark.h"
+#include "analysis/parents.h"
 #include "analysis/roots.h"
 #include "base/array.h"
 #include "corefrag.h"
@@ -37,6 +39,7 @@ struct cf_way {
 
 struct cf_holders {
     CF_ARRAY(struct cf_way) ways; /* by address, each asked chunk once */
+    struct cf_parents *parents;   /* of all that is reached, or NULL; cf_holders_drop_parents() */
 };
 
 struct cf_holders_input {
@@ -46,6 +49,7 @@ struct cf_holders_input {
     const uint64_t *silent; /* user addresses of chunks that carry nothing, sorted */
     size_t nr_silent;
     size_t queue_cap; /* chunks of a step that are kept as a list; 0: the default */
+    bool whole;       /* go on to the end, and leave the parents with the holders */
 };
 
 /* Asks for the chunk whose header is at `addr`; before the search. CF_ENOMEM. */
@@ -56,6 +60,11 @@ int cf_holders_ask(struct cf_holders *holders, uint64_t addr, struct cf_err *err
 int cf_holders_find(const struct cf_context *ctx, const struct cf_holders_input *input,
                     struct cf_holders *holders, struct cf_err *err);
 void cf_holders_fini(struct cf_holders *holders);
+/* Adds the ways of `nr` more chunks, after a whole search and as long as the parents are here. */
+int cf_holders_tell(const struct cf_holders_input *input, struct cf_holders *holders,
+                    const uint64_t *addrs, size_t nr, struct cf_err *err);
+/* Gives their file back, before the holders end. */
+void cf_holders_drop_parents(struct cf_holders *holders);
 
 /* The way to the chunk at `addr`, or NULL when it was not asked for. */
 const struct cf_way *cf_holders_way(const struct cf_holders *holders, uint64_t addr);

@@ -16,6 +16,7 @@ enum {
     POINTERS_LOOKED_AT = 32,
     POINTERS_MIN = 4,
     NAME_ROOM = 1024,    /* for a name before it is shortened */
+    PYTHON_WORDS = 16,   /* from a word of an object back to its head */
     TABLE_WORDS = 4,     /* of a chunk that may lead to a table of functions */
 };
 
@@ -258,6 +259,17 @@ static uint32_t recognise_python(struct cf_types *types, const struct cf_payload
     if (slot != NULL)
         slot->type = type;
     return type;
+}
+
+uint32_t cf_types_python_around(struct cf_types *types, uint64_t addr) {
+    for (unsigned i = 2; i < PYTHON_WORDS && addr > (uint64_t)i * types->word; i++) {
+        struct cf_payload payload = {.user = addr - (uint64_t)i * types->word};
+        payload.at = cf_mem_span(types->input.mem, payload.user, &payload.readable);
+        uint32_t type = payload.at != NULL ? recognise_python(types, &payload, 0) : 0;
+        if (type != 0)
+            return type;
+    }
+    return 0;
 }
 
 /* The bytes of one character of UTF-8 at `at`, of `most`; 0: it is none, or no part of a text. */

@@ -14,6 +14,8 @@
  *   pointers an array of pointers into the heap
  *   size     none of these: no name, the size is all that is known (type 0)
  *
+ * What is left without a name may be named later, by what it hangs on (belong.h).
+ *
  * All of it is a guess from bytes, and says by which evidence. Types are interned: a number each,
  * in the order of first sight, CF_TYPES_MAX at most (those beyond count as type 0). A type that no
  * chunk kept in the end, since its owner knew better, has no chunks.
@@ -56,6 +58,7 @@ struct cf_type {
     uint64_t unreachable_chunks;
     uint64_t unreachable_bytes;
     uint64_t sample; /* header of the first that is reached; 0: none */
+    uint32_t memory_of; /* the type that these chunks hang on (belong.h); 0: not so */
 };
 
 /*
@@ -93,6 +96,10 @@ void cf_types_free(struct cf_types *types);
 uint32_t cf_types_of(const struct cf_types *types, size_t number);
 /* The same by the header's address. */
 uint32_t cf_types_at(const struct cf_types *types, uint64_t addr);
+
+/* The type of the CPython object outside malloc's chunks that the word at `addr` stands in; 0: none
+ * is near enough. */
+uint32_t cf_types_python_around(struct cf_types *types, uint64_t addr);
 
 /* Counts all live chunks into the types' sums, once. `mark` NULL: not examined; then nothing is
  * unreachable. */

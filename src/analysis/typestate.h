@@ -1,6 +1,7 @@
 /*
  * struct cf_types for the files that make it: types.c (the object), recognise.c (one chunk's
- * words), owned.c (buffers that somebody holds). Nobody else includes this.
+ * words), owned.c (buffers that somebody holds), belong.c (what has no name of its own). Nobody
+ * else includes this.
  */
 #ifndef CF_ANALYSIS_TYPESTATE_H
 #define CF_ANALYSIS_TYPESTATE_H

@@ -95,9 +95,15 @@ static int analyze_heap(struct run *run, struct cf_err *err) {
         status = examine(run, err);
     if (status == CF_OK)
         status = cf_kept_find(run->ctx, pt, &run->kept, err);
+    if (status == CF_OK)
+        status = cf_process_analyze(&run->process, &run->reading, run->options, err);
+    const struct cf_holding_input holding = {
+        .reading = &run->reading, .reach = run->reach, .kept = &run->kept,
+        .naming = &run->naming, .claims = &run->process.claims,
+        .retained = run->options->retained,
+    };
     if (status == CF_OK && run->reach != NULL)
-        status = cf_holding_find(&run->holding, run->ctx, &run->reading, run->reach, run->types,
-                                 &run->kept, &run->naming, run->options->retained, err);
+        status = cf_holding_find(&run->holding, run->ctx, &holding, run->types, err);
     if (status == CF_OK && run->reach != NULL && run->options->retained)
         status = find_retained(run, err);
     if (status == CF_OK)
@@ -181,8 +187,6 @@ static int analyze(struct run *run, const char *db_path, enum cf_outcome *out, s
                                 err);
     if (status == CF_OK)
         status = analyze_heap(run, err);
-    if (status == CF_OK)
-        status = cf_process_analyze(&run->process, &run->reading, run->options, err);
     if (status != CF_OK)
         return status;
     enum cf_outcome outcome = cf_reading_outcome(&run->reading);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/belong.h"
 #include "base/cleanup.h"
 #include "base/context.h"
 #include "base/err.h"
@@ -13,13 +14,81 @@
 
 enum { LABEL_BYTES = 256, SUMMARY_HOPS = 3 };
 
+/* Marks of all that is reached are made, and all of it is looked at again. */
+static bool is_thorough(const struct cf_holding *holding, bool retained) {
+    return retained || cf_mark_stats(holding->reach->mark)->chunks <= CF_HELD_CHUNKS_MAX;
+}
+
+/* The object in a runtime's heap that has the word at `addr`. */
+static bool name_object(const struct cf_holding *holding, const char *heap, uint64_t addr,
+                        char *out, size_t bytes) {
+    if (strncmp(heap, "Python", 6) != 0)
+        return cf_objects_name(&holding->objects, addr, out, bytes);
+    const char *name =
+        cf_types_name(holding->types, cf_types_python_around(holding->types, addr));
+    if (name != NULL)
+        (void)snprintf(out, bytes, "%s", name);
+    return name != NULL;
+}
+
+/* "g_sessions (prog)", "java.nio.DirectByteBuffer (Java)", "V8 heap (node)". */
+static enum cf_belong_name name_owner(void *source, const struct cf_root *root, uint64_t addr,
+                                      char *out, size_t bytes) {
+    const struct cf_holding *holding = source;
+    const struct cf_namer *namer = &holding->naming->namer;
+    char name[LABEL_BYTES / 2], module[64];
+    uint64_t offset;
+    if (root->kind == CF_ROOT_GLOBAL) {
+        if (!namer->symbol(namer->source, addr, name, sizeof name, &offset) ||
+            !namer->module(namer->source, addr, module, sizeof module, &offset))
+            return CF_BELONG_NONE;
+        (void)snprintf(out, bytes, "global %s (%s)", name, module);
+        return CF_BELONG_PLACE;
+    }
+    const char *heap = cf_objects_heap(&holding->objects, addr);
+    if (heap == NULL)
+        return CF_BELONG_NONE;
+    if (!name_object(holding, heap, addr, name, sizeof name)) {
+        (void)snprintf(out, bytes, "%s", heap);
+        return CF_BELONG_PLACE;
+    }
+    const char *runtime = strncmp(heap, "Java", 4) == 0 ? " (Java)"
+                          : strncmp(heap, "V8", 2) == 0 ? " (V8)"
+                                                        : "";
+    (void)snprintf(out, bytes, "%s%s", name, runtime);
+    return CF_BELONG_OBJECT;
+}
+
+/* Whose memory the nameless chunks are, and who holds samples of that. */
+static int name_memory(struct cf_holding *holding, const struct cf_context *ctx,
+                       const struct cf_holders_input *searched, struct cf_err *err) {
+    const struct cf_belong_input input = {
+        .mem = searched->mem, .reach = holding->reach, .parents = holding->holders.parents,
+        .source = holding, .name = name_owner,
+    };
+    size_t first;
+    int status = cf_belong_count(ctx, &input, holding->types, err);
+    if (status == CF_OK)
+        status = cf_asking_add_memory(&holding->asking, holding->types, &first, err);
+    for (size_t i = status == CF_OK ? first : 0;
+         status == CF_OK && i < holding->asking.rows.len; i++)
+        status = cf_holders_tell(searched, &holding->holders,
+                                 &holding->asking.rows.items[i].addr, 1, err);
+    return status;
+}
+
+/* Without room for its files the types keep what their bytes say, and holders stay unknown. */
 static int search(struct cf_holding *holding, const struct cf_context *ctx,
-                  const struct cf_reading *reading, struct cf_err *err) {
+                  const struct cf_reading *reading, bool retained, struct cf_err *err) {
     const struct cf_holders_input input = {
         .mem = reading->mem, .mark = holding->reach->mark, .roots = &holding->reach->roots,
         .silent = holding->reach->silent, .nr_silent = holding->reach->nr_silent,
+        .whole = is_thorough(holding, retained),
     };
     int status = cf_holders_find(ctx, &input, &holding->holders, err);
+    if (status == CF_OK && holding->holders.parents != NULL)
+        status = name_memory(holding, ctx, &input, err);
+    cf_holders_drop_parents(&holding->holders);
     if (status != CF_EOUTPUT && status != CF_EUSAGE)
         return status;
     cf_log(ctx, "holders are not looked for: %s", err != NULL ? err->text : "no room");
@@ -99,12 +168,11 @@ static int compare_weights(const void *a, const void *b) {
 /* Each costs a mark of its own: few, and none of them on a large heap unless asked for. */
 static int count_held(struct cf_holding *holding, const struct cf_context *ctx,
                       const struct cf_mem *mem, bool retained, struct cf_err *err) {
-    uint64_t scanned = cf_mark_stats(holding->reach->mark)->chunks;
     int status = CF_OK;
     if (holding->roots.len > 1)
         qsort(holding->roots.items, holding->roots.len, sizeof *holding->roots.items,
               compare_weights);
-    if (scanned > CF_HELD_CHUNKS_MAX && !retained) {
+    if (!is_thorough(holding, retained)) {
         holding->roots.len = 0;
         cf_log(ctx, "what a holder keeps alive is not counted: more than %d chunks (--retained"
                     " counts it)", CF_HELD_CHUNKS_MAX);
@@ -121,20 +189,23 @@ static int count_held(struct cf_holding *holding, const struct cf_context *ctx,
 }
 
 int cf_holding_find(struct cf_holding *holding, const struct cf_context *ctx,
-                    const struct cf_reading *reading, const struct cf_reach *reach,
-                    struct cf_types *types, const struct cf_kept *kept,
-                    const struct cf_naming *naming, bool retained, struct cf_err *err) {
-    holding->reach = reach;
+                    const struct cf_holding_input *input, struct cf_types *types,
+                    struct cf_err *err) {
+    const struct cf_variables variables = cf_naming_variables(input->naming);
+    holding->reach = input->reach;
     holding->types = types;
-    holding->naming = naming;
-    int status = cf_asking_choose(&holding->asking, reach->mark, kept, types, err);
+    holding->naming = input->naming;
+    cf_objects_init(&holding->objects, input->reading->mem, input->reading->modules, input->claims,
+                    &variables);
+    int status = cf_asking_choose(&holding->asking, input->reach->mark, input->kept, types, err);
     for (size_t i = 0; i < holding->asking.rows.len && status == CF_OK; i++)
         status = cf_holders_ask(&holding->holders, holding->asking.rows.items[i].addr, err);
     if (status == CF_OK)
-        status = search(holding, ctx, reading, err);
+        status = search(holding, ctx, input->reading, input->retained, err);
     for (size_t i = 0; i < holding->asking.rows.len && status == CF_OK; i++)
         status = weigh(holding, &holding->asking.rows.items[i], err);
-    return status == CF_OK ? count_held(holding, ctx, reading->mem, retained, err) : status;
+    return status == CF_OK ? count_held(holding, ctx, input->reading->mem, input->retained, err)
+                           : status;
 }
 
 /* "Session, 96 bytes" or "96 bytes". */
@@ -157,6 +228,16 @@ static void label_chunk(const struct cf_holding *holding, const struct cf_hop *h
 static void label_other(const struct cf_holding *holding, const struct cf_hop *hop, char *out,
                         size_t bytes) {
     char function[LABEL_BYTES / 2];
+    const char *heap = hop->root->kind == CF_ROOT_MAPPING
+                           ? cf_objects_heap(&holding->objects, hop->addr)
+                           : NULL;
+    if (heap != NULL) {
+        if (name_object(holding, heap, hop->addr, function, sizeof function))
+            (void)snprintf(out, bytes, "%s, object %s", heap, function);
+        else
+            (void)snprintf(out, bytes, "%s", heap);
+        return;
+    }
     cf_root_label(&holding->reach->roots, hop->root, out, bytes);
     size_t used = strlen(out);
     if (hop->root->kind == CF_ROOT_STACK && used < bytes &&
@@ -242,6 +323,13 @@ static int store_way(const struct cf_holding *holding, const struct cf_way *way,
 static void label_held(const struct cf_holding *holding, const struct cf_heldroot *row, char *out,
                        size_t bytes) {
     struct cf_hop hop = row->hop;
+    const char *heap = row->held.kind == CF_ROOT_MAPPING
+                           ? cf_objects_heap(&holding->objects, hop.addr)
+                           : NULL;
+    if (heap != NULL) {
+        (void)snprintf(out, bytes, "%s", heap);
+        return;
+    }
     if (row->held.kind == CF_ROOT_GLOBAL)
         hop.addr = row->held.start;
     label_root(holding, &hop, out, bytes);

@@ -8,6 +8,7 @@
 #include "analysis/held.h"
 #include "analysis/holders.h"
 #include "analysis/kept.h"
+#include "analysis/objects.h"
 #include "analysis/reach.h"
 #include "analysis/types.h"
 #include "base/array.h"
@@ -32,15 +33,26 @@ struct cf_holding {
     const struct cf_reach *reach;
     struct cf_types *types;
     const struct cf_naming *naming;
+    struct cf_objects objects; /* of managed heaps */
 };
 
-/* After the mark, types and pins. `holding` is all zero; borrows all of them. Where there is no
- * room for the search's file, holders stay unknown and the reason is logged. What holders keep
- * alive is counted on heaps of up to CF_HELD_CHUNKS_MAX reached chunks, or with `retained`. */
+/* What the search stands on; borrowed. */
+struct cf_holding_input {
+    const struct cf_reading *reading;
+    const struct cf_reach *reach;
+    const struct cf_kept *kept;
+    const struct cf_naming *naming;
+    const struct cf_claims *claims; /* whose mappings are whose; sealed */
+    bool retained;
+};
+
+/* After the mark, types, pins and the budget. `holding` is all zero; borrows all of `input`. Where
+ * there is no room for the search's file, holders stay unknown and the reason is logged. What
+ * holders keep alive, and whose memory the nameless chunks are, is counted on heaps of up to
+ * CF_HELD_CHUNKS_MAX reached chunks, or with `retained`. */
 int cf_holding_find(struct cf_holding *holding, const struct cf_context *ctx,
-                    const struct cf_reading *reading, const struct cf_reach *reach,
-                    struct cf_types *types, const struct cf_kept *kept,
-                    const struct cf_naming *naming, bool retained, struct cf_err *err);
+                    const struct cf_holding_input *input, struct cf_types *types,
+                    struct cf_err *err);
 int cf_holding_store(const struct cf_holding *holding, struct cf_db *db, struct cf_err *err);
 void cf_holding_fini(struct cf_holding *holding);
 

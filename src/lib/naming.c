@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/managed.h"
 #include "sym/demangle.h"
 
 static bool name_module(void *source, uint64_t addr, char *out, size_t bytes, uint64_t *offset) {
@@ -49,6 +50,28 @@ static bool name_text(void *source, uint64_t addr, char *out, size_t bytes) {
         return true;
     }
     return false;
+}
+
+/* A runtime is the program itself, or a library that is named after it (libnode.so). */
+static bool find_variable(void *source, const char *name, uint64_t *addr) {
+    const struct cf_naming *naming = source;
+    const struct cf_modules *modules = naming->reading->modules;
+    const struct cf_module *exe = cf_modules_find_exe(modules);
+    const struct cf_module *places[] = {exe, cf_managed_module(modules, "libnode.so"),
+                                        cf_managed_module(modules, "libv8.so")};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        struct cf_symbol symbol;
+        if (places[i] == NULL ||
+            !cf_symbols_find(naming->reading->symbols, places[i], name, &symbol))
+            continue;
+        *addr = symbol.addr;
+        return true;
+    }
+    return false;
+}
+
+struct cf_variables cf_naming_variables(const struct cf_naming *naming) {
+    return (struct cf_variables){.source = (void *)naming, .find = find_variable};
 }
 
 void cf_naming_init(struct cf_naming *naming, const struct cf_reading *reading,

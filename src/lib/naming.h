@@ -6,6 +6,7 @@
 #ifndef CF_LIB_NAMING_H
 #define CF_LIB_NAMING_H
 
+#include "analysis/objects.h"
 #include "analysis/types.h"
 #include "lib/reading.h"
 #include "sym/frames.h"
@@ -21,6 +22,9 @@ struct cf_naming {
 /* Reads no file yet. */
 void cf_naming_init(struct cf_naming *naming, const struct cf_reading *reading,
                     const struct cf_frames *frames);
+
+/* Variables by their names: the program's, else those of its libraries. */
+struct cf_variables cf_naming_variables(const struct cf_naming *naming);
 
 /* The function whose frame on the stack of `thread` has the word at `addr`. False: not known. */
 bool cf_naming_frame(const struct cf_naming *naming, int32_t thread, uint64_t addr, char *out,

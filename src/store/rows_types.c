@@ -5,7 +5,7 @@ int cf_rows_types(struct cf_db *db, const struct cf_types *types, struct cf_err 
     CF_CLEANUP_INSERT struct cf_insert in = {0};
     int status = cf_insert_begin(&in, db, "type",
                                  "type, evidence, chunks, bytes, unreachable_chunks,"
-                                 " unreachable_bytes, sample_address",
+                                 " unreachable_bytes, sample_address, memory_of",
                                  err);
     for (size_t i = 0; status == CF_OK && i < cf_types_nr(types); i++) {
         const struct cf_type *type = cf_types_get(types, (uint32_t)i);
@@ -18,6 +18,7 @@ int cf_rows_types(struct cf_db *db, const struct cf_types *types, struct cf_err 
         cf_insert_u64(&in, type->unreachable_chunks);
         cf_insert_u64(&in, type->unreachable_bytes);
         cf_insert_u64_if(&in, type->sample != 0, type->sample);
+        cf_insert_text(&in, cf_types_name(types, type->memory_of));
         status = cf_insert_row(&in, err);
     }
     return status;

@@ -1,0 +1,216 @@
+/* Whose memory it is: chunks without a name, by what they hang on. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/belong.h"
+#include "analysis/holders.h"
+#include "rootworld.h"
+
+enum { CODE = 0x400000, DATA = 0x500000, LONG = 20000 };
+
+struct world {
+    struct rootworld *root;
+    struct cf_types *types;
+    struct cf_holders holders;
+};
+
+static bool test_symbol(void *source, uint64_t addr, char *out, size_t bytes, uint64_t *offset) {
+    (void)source;
+    if (addr != DATA + 0x100)
+        return false;
+    (void)snprintf(out, bytes, "session_ops");
+    *offset = 0;
+    return true;
+}
+
+static enum cf_belong_name name_root(void *source, const struct cf_root *root, uint64_t addr,
+                                     char *out, size_t bytes) {
+    struct rootworld *w = source;
+    if (root->kind == CF_ROOT_GLOBAL && addr == rw_root_word(w, CF_ROOT_GLOBAL, 7)) {
+        (void)snprintf(out, bytes, "global table (prog)");
+        return CF_BELONG_PLACE;
+    }
+    if (root->kind != CF_ROOT_MAPPING)
+        return CF_BELONG_NONE;
+    (void)snprintf(out, bytes, "Deflater (Java)");
+    return CF_BELONG_OBJECT;
+}
+
+static struct world begin(size_t chunks) {
+    struct world w = {.root = rootworld_new(CF_MACHINE_X86_64, chunks, chunks * 256)};
+    synth_segment(w.root->synth, CODE, PAGE, SYNTH_RX);
+    synth_segment(w.root->synth, DATA, PAGE, SYNTH_RW);
+    synth_file(w.root->synth, CODE, CODE + PAGE, 0, "/bin/prog");
+    synth_file(w.root->synth, DATA, DATA + PAGE, PAGE, "/bin/prog");
+    synth_put_word(w.root->synth, DATA + 0x100, CODE + 0x10);
+    return w;
+}
+
+/* A chunk that its first word names. */
+static uint64_t add_session(struct world *w) {
+    uint64_t header = rw_add(w->root, 8);
+    synth_put_word(w->root->synth, rw_user(w->root, header), DATA + 0x100);
+    return header;
+}
+
+static void settle(struct world *w) {
+    struct cf_err err;
+    static const struct cf_namer namer = {.symbol = test_symbol};
+    rw_mark(w->root);
+    const struct cf_resolver *resolver = cf_mark_resolver(w->root->reach.mark);
+    assert_int_equal(cf_ranks_init(&w->root->reach.ranks, resolver, &err), CF_OK);
+    const struct cf_types_input input = {
+        .mem = w->root->mem, .resolver = resolver, .ranks = &w->root->reach.ranks,
+        .namer = &namer,
+    };
+    assert_int_equal(cf_types_new(NULL, &input, &w->types, &err), CF_OK);
+    cf_types_count(w->types, w->root->reach.mark);
+    const struct cf_holders_input search = {
+        .mem = w->root->mem, .mark = w->root->reach.mark, .roots = &w->root->reach.roots,
+        .whole = true,
+    };
+    assert_int_equal(cf_holders_ask(&w->holders, w->root->chunks[0].addr, &err), CF_OK);
+    assert_int_equal(cf_holders_find(NULL, &search, &w->holders, &err), CF_OK);
+    assert_non_null(w->holders.parents);
+    const struct cf_belong_input belong = {
+        .mem = w->root->mem, .reach = &w->root->reach, .parents = w->holders.parents,
+        .source = w->root, .name = name_root,
+    };
+    assert_int_equal(cf_belong_count(NULL, &belong, w->types, &err), CF_OK);
+}
+
+static void end(struct world *w) {
+    cf_types_free(w->types);
+    cf_holders_fini(&w->holders);
+    cf_ranks_fini(&w->root->reach.ranks);
+    rootworld_free(w->root);
+}
+
+/* Chunks of the type with this name; "": the nameless. */
+static uint64_t chunks_of(const struct world *w, const char *name) {
+    for (size_t i = 0; i < cf_types_nr(w->types); i++)
+        if (strcmp(cf_types_get(w->types, (uint32_t)i)->name, name) == 0)
+            return cf_types_get(w->types, (uint32_t)i)->chunks;
+    return 0;
+}
+
+static void assert_sums(const struct world *w) {
+    uint64_t chunks = 0, bytes = 0, expected = 0;
+    for (size_t i = 0; i < cf_types_nr(w->types); i++) {
+        chunks += cf_types_get(w->types, (uint32_t)i)->chunks;
+        bytes += cf_types_get(w->types, (uint32_t)i)->bytes;
+    }
+    for (size_t i = 0; i < w->root->nr_chunks; i++)
+        expected += w->root->chunks[i].bytes;
+    assert_int_equal(chunks, w->root->nr_chunks);
+    assert_int_equal(bytes, expected);
+}
+
+static void the_nearest_name_on_the_way_counts(void **state) {
+    (void)state;
+    struct world w = begin(16);
+    uint64_t list = rw_add(w.root, 4), session = add_session(&w), buffer = rw_add(w.root, 6);
+    uint64_t deeper = rw_add(w.root, 3), lost = rw_add(w.root, 3);
+    rw_root(w.root, CF_ROOT_GLOBAL, 7, list);
+    rw_point(w.root, list, 1, session);
+    rw_point(w.root, session, 2, buffer);
+    rw_point(w.root, buffer, 1, deeper);
+    rw_point(w.root, lost, 0, lost);
+    settle(&w);
+    assert_int_equal(chunks_of(&w, "memory of global table (prog)"), 1);
+    assert_int_equal(chunks_of(&w, "session_ops"), 1);
+    assert_int_equal(chunks_of(&w, "memory of session_ops"), 2);
+    assert_int_equal(chunks_of(&w, ""), 1);
+    assert_sums(&w);
+    end(&w);
+}
+
+static void memory_says_whose_it_is(void **state) {
+    (void)state;
+    struct world w = begin(8);
+    uint64_t session = add_session(&w), buffer = rw_add(w.root, 6);
+    rw_root(w.root, CF_ROOT_STACK, 0, session);
+    rw_point(w.root, session, 2, buffer);
+    settle(&w);
+    for (size_t i = 0; i < cf_types_nr(w.types); i++) {
+        const struct cf_type *type = cf_types_get(w.types, (uint32_t)i);
+        bool is_memory = strncmp(type->name, "memory of ", 10) == 0;
+        assert_int_equal(type->memory_of != 0, is_memory);
+        if (!is_memory)
+            continue;
+        assert_string_equal(cf_types_name(w.types, type->memory_of), "session_ops");
+        assert_int_equal(type->evidence, CF_EVIDENCE_OWNER);
+        assert_int_equal(type->sample, buffer);
+    }
+    end(&w);
+}
+
+static void stacks_and_places_without_a_name_own_nothing(void **state) {
+    (void)state;
+    struct world w = begin(8);
+    uint64_t held = rw_add(w.root, 4), elsewhere = rw_add(w.root, 4), below = rw_add(w.root, 4);
+    rw_root(w.root, CF_ROOT_STACK, 3, held);
+    rw_root(w.root, CF_ROOT_GLOBAL, 8, elsewhere);
+    rw_point(w.root, elsewhere, 0, below);
+    settle(&w);
+    assert_int_equal(chunks_of(&w, ""), 3);
+    assert_sums(&w);
+    end(&w);
+}
+
+/* Three words in an object of a runtime may look like a std::string's. */
+static void only_an_object_says_more_than_a_buffers_looks(void **state) {
+    (void)state;
+    static const struct {
+        enum cf_root_kind kind;
+        uint64_t memory;
+    } cases[] = {{CF_ROOT_MAPPING, 1}, {CF_ROOT_GLOBAL, 0}};
+    for (size_t i = 0; i < 2; i++) {
+        struct world w = begin(8);
+        uint64_t owner = rw_add(w.root, 8), buffer = rw_add(w.root, 4);
+        rw_root(w.root, CF_ROOT_GLOBAL, 7, owner);
+        rw_root(w.root, cases[i].kind, 9, buffer);
+        rw_point(w.root, owner, 2, buffer);
+        synth_put_word(w.root->synth, rw_user(w.root, owner) + 24, 40);
+        synth_put_word(w.root->synth, rw_user(w.root, owner) + 32, 46);
+        synth_fill(w.root->synth, rw_user(w.root, buffer), 0xff, 40);
+        settle(&w);
+        assert_int_equal(chunks_of(&w, "memory of Deflater (Java)"), cases[i].memory);
+        assert_int_equal(chunks_of(&w, "std::string buffer"), 1 - cases[i].memory);
+        assert_sums(&w);
+        end(&w);
+    }
+}
+
+static void a_long_list_is_one_owners(void **state) {
+    (void)state;
+    struct world w = begin(LONG);
+    uint64_t before = add_session(&w);
+    rw_root(w.root, CF_ROOT_GLOBAL, 0, before);
+    for (size_t i = 1; i < LONG; i++) {
+        uint64_t next = rw_add(w.root, 2 + i % 3);
+        rw_point(w.root, before, 1, next);
+        before = next;
+    }
+    settle(&w);
+    assert_int_equal(chunks_of(&w, "memory of session_ops"), LONG - 1);
+    assert_sums(&w);
+    end(&w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_nearest_name_on_the_way_counts),
+        cmocka_unit_test(memory_says_whose_it_is),
+        cmocka_unit_test(stacks_and_places_without_a_name_own_nothing),
+        cmocka_unit_test(only_an_object_says_more_than_a_buffers_looks),
+        cmocka_unit_test(a_long_list_is_one_owners),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
