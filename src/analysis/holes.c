@@ -21,8 +21,9 @@ struct cf_holes {
     size_t nr_heaps;
     struct arena_holes *arenas;
     struct cf_hole_sums *heaps;
-    struct cf_hole open; /* bytes == 0: none */
-    uint64_t last_live;  /* the chunk before, when it is live, else 0 */
+    struct cf_hole_class small[CF_HOLE_CLASSES]; /* of the heap at hand; see is_plain() */
+    uint64_t small_largest;
+    uint64_t next_range; /* where `range` starts: holes below it have nothing to release */
     uint64_t run_start;  /* the run of resident memory that was looked up last */
     uint64_t run_end;
     CF_ARRAY(struct cf_hole) kept;
@@ -36,6 +37,7 @@ int cf_holes_new(const struct cf_mem *mem, const struct cf_trim *trim,
         return cf_err_nomem(err, sizeof *holes, "the holes");
     holes->mem = mem;
     holes->trim = mem != NULL ? trim : NULL;
+    holes->next_range = holes->trim == NULL ? UINT64_MAX : 0; /* 0: not looked up yet */
     holes->page_bytes = mem != NULL ? cf_mem_page_bytes(mem) : DEFAULT_PAGE_BYTES;
     holes->nr_arenas = nr_arenas;
     holes->nr_heaps = cf_chunkmap_nr_heaps(map);
@@ -91,7 +93,8 @@ static void find_releasable(struct cf_holes *holes, struct cf_hole *hole) {
         holes->range++;
     uint64_t end = hole->addr + hole->bytes;
     hole->releasable.known = true;
-    if (holes->range == nr || ranges[holes->range].addr >= end)
+    holes->next_range = holes->range == nr ? UINT64_MAX : ranges[holes->range].addr;
+    if (holes->next_range >= end)
         return;
     struct cf_residency residency = cf_residency_of_mem(holes->mem);
     hole->releasable = cf_trim_resident_within(holes->trim, &residency, hole->addr, end);
@@ -104,62 +107,98 @@ static void add_to_sums(struct cf_hole_sums *sums, uint64_t bytes) {
         sums->largest = bytes;
 }
 
+static void merge_sums(struct cf_hole_sums *sums, const struct cf_hole_sums *more) {
+    sums->holes += more->holes;
+    sums->bytes += more->bytes;
+    if (more->largest > sums->largest)
+        sums->largest = more->largest;
+}
+
+static void add_class(struct cf_hole_class *class, const struct cf_hole_class *more) {
+    class->holes += more->holes;
+    class->bytes += more->bytes;
+    class->resident_bytes += more->resident_bytes;
+    class->resident_known |= more->resident_known;
+    class->releasable.bytes += more->releasable.bytes;
+    class->releasable.known |= more->releasable.known;
+}
+
 static void count_in_arena(struct arena_holes *arena, const struct cf_hole *hole) {
+    const struct cf_hole_class one = {
+        .holes = 1,
+        .bytes = hole->bytes,
+        .resident_bytes = hole->resident_known ? hole->resident_bytes : 0,
+        .resident_known = hole->resident_known,
+        .releasable = {.bytes = hole->releasable.known ? hole->releasable.bytes : 0,
+                       .known = hole->releasable.known},
+    };
     add_to_sums(&arena->sums, hole->bytes);
-    struct cf_hole_class *class = &arena->classes[63 - __builtin_clzll(hole->bytes)];
-    class->holes++;
-    class->bytes += hole->bytes;
-    if (hole->resident_known) {
-        class->resident_bytes += hole->resident_bytes;
-        class->resident_known = true;
-    }
-    if (hole->releasable.known) {
-        class->releasable.bytes += hole->releasable.bytes;
-        class->releasable.known = true;
-    }
+    add_class(&arena->classes[63 - __builtin_clzll(hole->bytes)], &one);
 }
 
-static bool close_hole(struct cf_holes *holes, uint64_t above) {
-    struct cf_hole *hole = &holes->open;
-    if (hole->bytes == 0)
+/* Below a page, all in memory, nothing to release: most are, and they are only counted. */
+static bool is_plain(const struct cf_holes *holes, uint64_t addr, uint64_t bytes) {
+    uint64_t end = addr + bytes;
+    return bytes < holes->page_bytes && addr >= holes->run_start && end <= holes->run_end &&
+           end <= holes->next_range;
+}
+
+bool cf_holes_close(struct cf_holes *holes, const struct cf_heap *heap, struct cf_hole_run *run,
+                    uint64_t above) {
+    uint64_t bytes = run->bytes, chunks = run->chunks;
+    run->bytes = run->chunks = 0;
+    if (is_plain(holes, run->addr, bytes)) {
+        struct cf_hole_class *class = &holes->small[63 - __builtin_clzll(bytes)];
+        class->holes++;
+        class->bytes += bytes;
+        holes->small_largest = bytes > holes->small_largest ? bytes : holes->small_largest;
         return true;
-    hole->above = above;
-    find_resident(holes, hole);
-    find_releasable(holes, hole);
-    add_to_sums(&holes->heaps[hole->heap_id], hole->bytes);
-    if (hole->arena_id < holes->nr_arenas)
-        count_in_arena(&holes->arenas[hole->arena_id], hole);
-    if (hole->bytes >= holes->page_bytes) {
-        struct cf_hole *slot = cf_array_push(&holes->kept);
-        if (slot == NULL)
-            return false;
-        *slot = *hole;
     }
-    hole->bytes = 0;
-    return true;
+    struct cf_hole hole = {.arena_id = heap->arena_id, .heap_id = heap->id, .addr = run->addr,
+                           .bytes = bytes, .chunks = chunks, .below = run->below,
+                           .above = above};
+    find_resident(holes, &hole);
+    find_releasable(holes, &hole);
+    add_to_sums(&holes->heaps[heap->id], bytes);
+    if (heap->arena_id < holes->nr_arenas)
+        count_in_arena(&holes->arenas[heap->arena_id], &hole);
+    if (bytes < holes->page_bytes)
+        return true;
+    struct cf_hole *slot = cf_array_push(&holes->kept);
+    if (slot != NULL)
+        *slot = hole;
+    return slot != NULL;
 }
 
-bool cf_holes_add(struct cf_holes *holes, const struct cf_heap *heap,
-                  const struct cf_chunk *chunk) {
-    if (!cf_chunk_is_dead(chunk->state)) {
-        uint64_t live = chunk->state == CF_CHUNK_LIVE ? chunk->addr : 0;
-        holes->last_live = live;
-        return close_hole(holes, live);
+/* The heap's plain holes go into the sums. */
+static void settle_small(struct cf_holes *holes, const struct cf_heap *heap) {
+    struct cf_hole_sums sums = {.largest = holes->small_largest};
+    bool in_arena = heap->arena_id < holes->nr_arenas;
+    for (size_t k = 0; k < CF_HOLE_CLASSES; k++) {
+        struct cf_hole_class *class = &holes->small[k];
+        if (class->holes == 0)
+            continue;
+        class->resident_bytes = class->bytes;
+        class->resident_known = true;
+        class->releasable.known = holes->trim != NULL;
+        sums.holes += class->holes;
+        sums.bytes += class->bytes;
+        if (in_arena)
+            add_class(&holes->arenas[heap->arena_id].classes[k], class);
+        *class = (struct cf_hole_class){0};
     }
-    if (holes->open.bytes == 0)
-        holes->open = (struct cf_hole){.arena_id = heap->arena_id,
-                                       .heap_id = heap->id,
-                                       .addr = chunk->addr,
-                                       .below = holes->last_live};
-    holes->open.bytes += chunk->bytes;
-    holes->open.chunks++;
-    return true;
+    merge_sums(&holes->heaps[heap->id], &sums);
+    if (in_arena)
+        merge_sums(&holes->arenas[heap->arena_id].sums, &sums);
+    holes->small_largest = 0;
 }
 
-bool cf_holes_end_heap(struct cf_holes *holes, const struct cf_heap *heap) {
-    (void)heap;
-    holes->last_live = 0;
-    return close_hole(holes, 0);
+bool cf_holes_end_heap(struct cf_holes *holes, const struct cf_heap *heap,
+                       struct cf_hole_run *run) {
+    bool kept = run->bytes == 0 || cf_holes_close(holes, heap, run, 0);
+    *run = (struct cf_hole_run){0};
+    settle_small(holes, heap);
+    return kept;
 }
 
 size_t cf_holes_nr(const struct cf_holes *holes) {

@@ -6,7 +6,8 @@
  * a histogram by arena and power of two.
  *
  *     cf_holes_new(mem, trim, map, nr_arenas, &holes, err);
- *     cf_holes_add(holes, heap, &chunk) ... cf_holes_end_heap(holes, heap)   false: memory is out
+ *     cf_holes_add(holes, heap, &run, &chunk) ...           false: memory is out
+ *     cf_holes_end_heap(holes, heap, &run) ...              false: memory is out
  */
 #ifndef CF_ANALYSIS_HOLES_H
 #define CF_ANALYSIS_HOLES_H
@@ -61,8 +62,35 @@ int cf_holes_new(const struct cf_mem *mem, const struct cf_trim *trim,
 void cf_holes_free(struct cf_holes *holes);
 void cf_holes_freep(struct cf_holes **holes);
 
-bool cf_holes_add(struct cf_holes *holes, const struct cf_heap *heap, const struct cf_chunk *chunk);
-bool cf_holes_end_heap(struct cf_holes *holes, const struct cf_heap *heap);
+/* The hole at hand, while a heap's chunks go by; begins as zeros. */
+struct cf_hole_run {
+    uint64_t addr;
+    uint64_t bytes; /* 0: there is none */
+    uint64_t chunks;
+    uint64_t below;
+    uint64_t last_live; /* the chunk before, when it is live, else 0 */
+};
+
+/* The hole ends; `above` as in struct cf_hole. */
+bool cf_holes_close(struct cf_holes *holes, const struct cf_heap *heap, struct cf_hole_run *run,
+                    uint64_t above);
+
+static inline bool cf_holes_add(struct cf_holes *holes, const struct cf_heap *heap,
+                                struct cf_hole_run *run, const struct cf_chunk *chunk) {
+    if (cf_chunk_is_dead(chunk->state)) {
+        run->addr = run->bytes == 0 ? chunk->addr : run->addr;
+        run->below = run->bytes == 0 ? run->last_live : run->below;
+        run->bytes += chunk->bytes;
+        run->chunks++;
+        return true;
+    }
+    run->last_live = chunk->state == CF_CHUNK_LIVE ? chunk->addr : 0;
+    return run->bytes == 0 || cf_holes_close(holes, heap, run, run->last_live);
+}
+
+/* Clears the run too. */
+bool cf_holes_end_heap(struct cf_holes *holes, const struct cf_heap *heap,
+                       struct cf_hole_run *run);
 
 /* Of at least a page, by address (heaps are fed by address). */
 size_t cf_holes_nr(const struct cf_holes *holes);

@@ -7,13 +7,13 @@
 #include "base/err.h"
 
 /*
- * Nearly all chunks are small: those below DENSE_UNITS units are counted in a dense table for
- * each arena; the others in one open-addressing hash table over (arena, state, size).
+ * Small chunks are summed up in a dense table for each arena, the others in one open-addressing
+ * hash table over (arena, state, size).
  */
-enum { DENSE_UNITS = 128, DENSE_STATES = 4, HASH_FIRST = 1024 };
+enum { HASH_FIRST = 1024 };
 
 struct dense {
-    uint64_t chunks[DENSE_STATES][DENSE_UNITS];
+    uint64_t chunks[CF_COUNTED_STATES * CF_COUNTED_UNITS];
 };
 
 struct cf_sizes {
@@ -110,27 +110,47 @@ static bool count_sparse(struct cf_sizes *sizes, uint32_t arena_id, enum cf_chun
     return true;
 }
 
-static bool count(struct cf_sizes *sizes, uint32_t arena_id, const struct cf_chunk *chunk) {
-    uint64_t units = chunk->bytes >> sizes->unit_shift;
-    if (units >= DENSE_UNITS || (int)chunk->state >= DENSE_STATES || arena_id >= sizes->nr_arenas)
-        return count_sparse(sizes, arena_id, chunk->state, chunk->bytes);
-    struct dense **dense = &sizes->dense[arena_id];
-    if (*dense == NULL && (*dense = calloc(1, sizeof **dense)) == NULL)
-        return false;
-    (*dense)->chunks[chunk->state][units]++;
-    return true;
+void cf_size_counts_init(struct cf_size_counts *counts, const struct cf_chunkmap *map) {
+    memset(counts, 0, sizeof *counts);
+    counts->unit_shift = (unsigned)__builtin_ctz(cf_chunkmap_unit_bytes(map));
 }
 
-bool cf_sizes_add(struct cf_sizes *sizes, const struct cf_heap *heap,
-                  const struct cf_chunk *chunk) {
+bool cf_sizes_add_other(struct cf_sizes *sizes, const struct cf_heap *heap,
+                        const struct cf_chunk *chunk) {
     struct cf_size_sums *sums = &sizes->heaps[heap->id];
     sums->bytes[chunk->state] += chunk->bytes;
     if (chunk->state == CF_CHUNK_GAP)
         return true;
     sums->chunks[chunk->state]++;
-    if (chunk->state == CF_CHUNK_LIVE)
-        sums->last_live = chunk->addr;
-    return count(sizes, heap->arena_id, chunk);
+    return count_sparse(sizes, heap->arena_id, chunk->state, chunk->bytes);
+}
+
+/* The arena's table, made when it is needed first. */
+static struct dense *dense_of(struct cf_sizes *sizes, uint32_t arena_id) {
+    if (sizes->dense[arena_id] == NULL)
+        sizes->dense[arena_id] = calloc(1, sizeof *sizes->dense[arena_id]);
+    return sizes->dense[arena_id];
+}
+
+bool cf_sizes_end_heap(struct cf_sizes *sizes, const struct cf_heap *heap,
+                       struct cf_size_counts *counts) {
+    struct cf_size_sums *sums = &sizes->heaps[heap->id];
+    bool in_arena = heap->arena_id < sizes->nr_arenas;
+    struct dense *dense = in_arena ? dense_of(sizes, heap->arena_id) : NULL;
+    if (in_arena && dense == NULL)
+        return false;
+    for (size_t i = 0; i < CF_COUNTED_STATES * CF_COUNTED_UNITS; i++) {
+        uint64_t chunks = counts->chunks[i], size = i % CF_COUNTED_UNITS << counts->unit_shift;
+        enum cf_chunk_state state = (enum cf_chunk_state)(i / CF_COUNTED_UNITS);
+        sums->chunks[state] += chunks;
+        sums->bytes[state] += chunks * size;
+        if (dense != NULL)
+            dense->chunks[i] += chunks;
+        counts->chunks[i] = 0;
+    }
+    sums->last_live = counts->last_live;
+    counts->last_live = 0;
+    return true;
 }
 
 static void add_sums(struct cf_size_sums *to, const struct cf_size_sums *from) {
@@ -168,18 +188,17 @@ static bool add_mmapped(struct cf_sizes *sizes) {
 
 static bool collect_dense(struct cf_sizes *sizes, uint32_t arena_id) {
     const struct dense *dense = sizes->dense[arena_id];
-    for (int state = 0; dense != NULL && state < DENSE_STATES; state++)
-        for (uint64_t units = 0; units < DENSE_UNITS; units++) {
-            if (dense->chunks[state][units] == 0)
-                continue;
-            struct cf_size_class *slot = cf_array_push(&sizes->classes);
-            if (slot == NULL)
-                return false;
-            *slot = (struct cf_size_class){.arena_id = arena_id,
-                                           .state = (enum cf_chunk_state)state,
-                                           .size_bytes = units << sizes->unit_shift,
-                                           .chunks = dense->chunks[state][units]};
-        }
+    for (size_t i = 0; dense != NULL && i < CF_COUNTED_STATES * CF_COUNTED_UNITS; i++) {
+        if (dense->chunks[i] == 0)
+            continue;
+        struct cf_size_class *slot = cf_array_push(&sizes->classes);
+        if (slot == NULL)
+            return false;
+        *slot = (struct cf_size_class){.arena_id = arena_id,
+                                       .state = (enum cf_chunk_state)(i / CF_COUNTED_UNITS),
+                                       .size_bytes = i % CF_COUNTED_UNITS << sizes->unit_shift,
+                                       .chunks = dense->chunks[i]};
+    }
     return true;
 }
 

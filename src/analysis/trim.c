@@ -119,23 +119,46 @@ static struct cf_chunk dead_chunk(const struct cf_planes *planes, const struct c
     return chunk;
 }
 
-/* Live chunks and cached ones (tcache) have no dead bit: the planes step over them, word by
- * word. */
+static int take_dead(struct trimmer *t, const struct cf_planes *planes, size_t units,
+                     uint64_t dead, size_t word, const struct cf_odd **odd, struct cf_err *err) {
+    for (; dead != 0; dead &= dead - 1) {
+        size_t unit = (word << 6) + (size_t)__builtin_ctzll(dead);
+        if (unit >= units)
+            break;
+        struct cf_chunk chunk = dead_chunk(planes, t->heap, unit, units, odd);
+        int rc = take_chunk(t, &chunk, err);
+        if (rc != CF_OK)
+            return rc;
+    }
+    return CF_OK;
+}
+
+/*
+ * Live chunks and cached ones (tcache) have no dead bit: the planes step over them, word by word.
+ * Of free chunks most are stepped over too. One whose successor starts in the same word has less
+ * than a page, so it is of interest only where a fast chunk beside it may join it; else only the
+ * last start of a word counts. Words with a top, a fence or a gap take the long way.
+ */
 static int trim_heap(struct trimmer *t, const struct cf_planes *planes, struct cf_err *err) {
     const uint64_t *starts = planes->starts + t->heap->plane_word;
     const uint64_t *states = planes->states + t->heap->plane_word;
     const struct cf_odd *odd = planes->odds + t->heap->odd_first;
     size_t units = cf_planes_units(planes, t->heap);
+    bool by_word = ((uint64_t)64 << planes->unit_shift) < t->rule->page_bytes;
+    uint64_t next_odd = odd < planes->odds + planes->nr_odds ? odd->addr : UINT64_MAX;
     for (size_t word = 0; word << 6 < units; word++) {
-        for (uint64_t dead = starts[word] & states[word]; dead != 0; dead &= dead - 1) {
-            size_t unit = (word << 6) + (size_t)__builtin_ctzll(dead);
-            if (unit >= units)
-                break;
-            struct cf_chunk chunk = dead_chunk(planes, t->heap, unit, units, &odd);
-            int rc = take_chunk(t, &chunk, err);
-            if (rc != CF_OK)
-                return rc;
-        }
+        uint64_t dead = starts[word] & states[word];
+        if (dead == 0)
+            continue;
+        uint64_t second = states[word] >> 1 | states[word + 1] << 63;
+        uint64_t end = cf_planes_base(planes, t->heap) +
+                       ((uint64_t)(word + 1) << 6 << planes->unit_shift);
+        if (by_word && (dead & second) == 0 && !(t->open && t->last_fast) && next_odd >= end)
+            dead &= 1ull << (63 - __builtin_clzll(starts[word]));
+        int rc = take_dead(t, planes, units, dead, word, &odd, err);
+        if (rc != CF_OK)
+            return rc;
+        next_odd = odd < planes->odds + planes->nr_odds ? odd->addr : UINT64_MAX;
     }
     return close_chunk(t, err);
 }
