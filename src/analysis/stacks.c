@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "core/core.h"
+#include "core/thrift.h"
 
 enum {
     PTHREAD_BYTES = 0x1400,    /* more than struct pthread had in any release */
@@ -25,6 +26,7 @@ struct finder {
     const struct cf_core *core;
     struct cf_stacks *stacks;
     struct cf_err *err;
+    struct cf_thrift thrift;
     unsigned word;
     bool tcb_first; /* struct pthread stands at the thread pointer, static TLS below (x86) */
     unsigned red_zone;
@@ -258,6 +260,7 @@ static int add_list(struct finder *finder, uint64_t head, size_t nr_known) {
         }
         previous = node;
         node = word_at(finder, node);
+        cf_thrift_step(&finder->thrift);
     }
     return CF_OK;
 }
@@ -302,10 +305,12 @@ int cf_stacks_find(struct cf_stacks *stacks, const struct cf_mem *mem, struct cf
     enum cf_machine machine = cf_core_machine(core);
     struct finder finder = {
         .mem = mem, .core = core, .stacks = stacks, .err = err, .word = cf_mem_word_bytes(mem),
+        .thrift = cf_thrift_make(core, cf_core_file_bytes(core), 2),
         .tcb_first = machine != CF_MACHINE_AARCH64,
         .red_zone = machine == CF_MACHINE_X86_64 ? RED_ZONE_BYTES : 0,
     };
     for (size_t i = 0; i < cf_core_nr_threads(core); i++) {
+        cf_thrift_step(&finder.thrift);
         int status = add_thread(&finder, i);
         if (status != CF_OK)
             return status;

@@ -4,6 +4,7 @@
  * only is a vote. Without votes the age of the other structs decides, and it does not matter:
  * there is nothing to reveal.
  */
+#include "core/thrift.h"
 #include "libc/found.h"
 #include "libc/tcaches.h"
 
@@ -45,7 +46,10 @@ static void vote_by_fastbins(const struct cf_malloc *m, struct votes *votes) {
 }
 
 static void vote_by_tcaches(const struct cf_malloc *m, struct votes *votes) {
+    const struct cf_core *core = cf_mem_core(m->mem);
+    struct cf_thrift thrift = cf_thrift_make(core, cf_core_file_bytes(core), 1);
     for (size_t i = 0; i < m->tcaches.len; i++) {
+        cf_thrift_step(&thrift);
         for (size_t k = 0; k < cf_tcache_nr_bins(m); k++) {
             struct cf_tcache_bin bin;
             if (cf_tcache_bin(m, m->tcaches.items[i].addr, k, &bin) && bin.head != 0)

@@ -1,6 +1,7 @@
 #include "libc/tcache.h"
 
 #include "base/err.h"
+#include "core/thrift.h"
 #include "libc/found.h"
 #include "libc/tcaches.h"
 
@@ -12,6 +13,7 @@ enum {
     STRUCT_BYTES_MAX = 760,
     LIST_STEPS_MAX = 256,
     WALK_STEPS_MAX = 4096,
+    LAYOUTS_MAX = 32,
 };
 
 /* ---- bins ---- */
@@ -176,23 +178,25 @@ static bool push_tcache(struct cf_malloc *m, uint64_t addr, int32_t thread) {
     return true;
 }
 
-/* The layout that most of the structs named by TLS have, by the sizes of their chunks. */
+/* The layout that most of the structs named by TLS have, by the sizes of their chunks; of equals
+ * the first. */
 static void choose_layout(struct cf_malloc *m) {
-    const struct cf_tcache_layout *best = NULL;
-    size_t best_votes = 0;
-    for (size_t i = 0; i < cf_nr_tcache_layouts; i++) {
-        size_t votes = 0;
-        for (size_t k = 0; k < m->tcaches.len; k++) {
-            uint64_t size;
-            votes += cf_chunk_size_at(m, m->tcaches.items[k].addr - 2 * m->word, &size) &&
-                     layout_fits(m, &cf_tcache_layouts[i], size);
-        }
-        if (votes > best_votes) {
-            best_votes = votes;
-            best = &cf_tcache_layouts[i];
-        }
+    const struct cf_core *core = cf_mem_core(m->mem);
+    struct cf_thrift thrift = cf_thrift_make(core, cf_core_file_bytes(core), 1);
+    size_t votes[LAYOUTS_MAX] = {0}, best = 0;
+    size_t nr = cf_nr_tcache_layouts < LAYOUTS_MAX ? cf_nr_tcache_layouts : LAYOUTS_MAX;
+    for (size_t k = 0; k < m->tcaches.len; k++) {
+        uint64_t size;
+        cf_thrift_step(&thrift);
+        if (!cf_chunk_size_at(m, m->tcaches.items[k].addr - 2 * m->word, &size))
+            continue;
+        for (size_t i = 0; i < nr; i++)
+            votes[i] += layout_fits(m, &cf_tcache_layouts[i], size);
     }
-    m->tcache = best;
+    for (size_t i = 1; i < nr; i++)
+        if (votes[i] > votes[best])
+            best = i;
+    m->tcache = votes[best] > 0 ? &cf_tcache_layouts[best] : NULL;
 }
 
 static bool is_first_and_empty(const struct cf_malloc *m, uint64_t tcache, uint64_t chunk_bytes) {
@@ -225,6 +229,8 @@ static bool walk_for_tcaches(struct cf_malloc *m, uint64_t addr) {
 }
 
 static bool walk_heap_starts(struct cf_malloc *m) {
+    const struct cf_core *core = cf_mem_core(m->mem);
+    struct cf_thrift thrift = cf_thrift_make(core, cf_core_file_bytes(core), 1);
     for (size_t i = 0; i < m->namespaces.len; i++) {
         uint64_t base = m->namespaces.items[i].par.sbrk_base;
         if (base != 0 && !walk_for_tcaches(m, cf_first_chunk_at(m, base)))
@@ -233,6 +239,7 @@ static bool walk_heap_starts(struct cf_malloc *m) {
     for (size_t i = 0; i < m->heaps.len; i++) {
         const struct cf_heap_info *heap = &m->heaps.items[i];
         uint64_t start = heap->addr + m->heap_info->bytes;
+        cf_thrift_step(&thrift);
         if (heap->prev == 0)
             start = heap->ar_ptr + m->state->bytes;
         if (!walk_for_tcaches(m, cf_first_chunk_at(m, start)))

@@ -8,6 +8,7 @@
 #include "ptmalloc/state.h"
 
 #include "base/err.h"
+#include "core/thrift.h"
 #include "libc/tcache.h"
 
 static void note(struct cf_ptmalloc *pt, const char *code, const struct cf_tcache *tcache,
@@ -89,10 +90,19 @@ static int follow(struct cf_ptmalloc *pt, uint64_t addr, int32_t thread, struct 
     return CF_OK;
 }
 
+/* They stand in the order of their addresses. */
 static bool is_known(const struct cf_ptmalloc *pt, uint64_t addr) {
-    for (size_t i = 0; i < cf_malloc_nr_tcaches(pt->malloc_found); i++)
-        if (cf_malloc_tcache(pt->malloc_found, i)->addr == addr)
+    size_t low = 0, high = cf_malloc_nr_tcaches(pt->malloc_found);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        uint64_t at = cf_malloc_tcache(pt->malloc_found, middle)->addr;
+        if (at == addr)
             return true;
+        if (at < addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
     return false;
 }
 
@@ -100,9 +110,12 @@ static bool is_known(const struct cf_ptmalloc *pt, uint64_t addr) {
 int cf_tcaches_follow(struct cf_ptmalloc *pt, struct cf_err *err) {
     if (cf_malloc_tcache_layout(pt->malloc_found) == NULL)
         return CF_OK;
+    const struct cf_core *core = cf_mem_core(pt->mem);
+    struct cf_thrift thrift = cf_thrift_make(core, cf_core_file_bytes(core), 1);
     int status = CF_OK;
     for (size_t i = 0; i < cf_malloc_nr_tcaches(pt->malloc_found) && status == CF_OK; i++) {
         const struct cf_tcache_ref *ref = cf_malloc_tcache(pt->malloc_found, i);
+        cf_thrift_step(&thrift);
         status = follow(pt, ref->addr, ref->thread, err);
     }
     for (size_t i = 0; i < pt->tcache_chunks.len && status == CF_OK; i++) {
