@@ -1,5 +1,7 @@
 #include "analysis/held.h"
 
+#include <string.h>
+
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -27,6 +29,25 @@ static bool lasts(enum cf_root_kind kind) {
     return kind != CF_ROOT_STACK && kind != CF_ROOT_REGISTER;
 }
 
+/* What is left of a mapping without the parts that are of the runtime's heap. */
+static int push_outside(struct root_list *list, const struct cf_root *root,
+                        const struct cf_held *held, struct cf_err *err) {
+    uint64_t at = root->start;
+    int status = CF_OK;
+    for (size_t i = cf_claims_above(held->claims, at);
+         status == CF_OK && i < held->claims->rows.len; i++) {
+        const struct cf_claim *claim = &held->claims->rows.items[i];
+        if (claim->start >= root->end)
+            break;
+        if (strcmp(claim->label, held->heap) != 0)
+            continue;
+        if (claim->start > at)
+            status = push(list, *root, at, claim->start, err);
+        at = claim->end;
+    }
+    return status == CF_OK && at < root->end ? push(list, *root, at, root->end, err) : status;
+}
+
 /* What is left of `root`: nothing, all of it, or a part on either side. */
 static int push_rest(struct root_list *list, const struct cf_root *root,
                      const struct cf_held *held, struct cf_err *err) {
@@ -35,6 +56,8 @@ static int push_rest(struct root_list *list, const struct cf_root *root,
     if (root->kind == CF_ROOT_REGISTER)
         return root->thread == held->thread ? CF_OK
                                             : push(list, *root, root->start, root->end, err);
+    if (held->heap != NULL && root->kind == CF_ROOT_MAPPING)
+        return push_outside(list, root, held, err);
     if (held->end <= root->start || held->start >= root->end)
         return push(list, *root, root->start, root->end, err);
     int status = CF_OK;

@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "analysis/claims.h"
 #include "analysis/reach.h"
 #include "corefrag.h"
 #include "mem/mem.h"
@@ -21,6 +22,8 @@ struct cf_held {
     uint64_t start;  /* words of memory: [start, end); none where they are equal */
     uint64_t end;
     int32_t thread;  /* its registers too; -1: none */
+    const struct cf_claims *claims; /* sealed; all mappings that these say are of `heap`, too */
+    const char *heap;               /* a runtime's, by its label; NULL: no more than the above */
     uint64_t chunks; /* filled in by cf_held_count() */
     uint64_t bytes;
 };

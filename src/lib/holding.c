@@ -39,9 +39,10 @@ static enum cf_belong_name name_owner(void *source, const struct cf_root *root, 
     char name[LABEL_BYTES / 2], module[64];
     uint64_t offset;
     if (root->kind == CF_ROOT_GLOBAL) {
-        if (!namer->symbol(namer->source, addr, name, sizeof name, &offset) ||
-            !namer->module(namer->source, addr, module, sizeof module, &offset))
+        if (!namer->symbol(namer->source, addr, name, sizeof name, &offset))
             return CF_BELONG_NONE;
+        if (!namer->module(namer->source, addr, module, sizeof module, &offset))
+            cf_root_label(&holding->reach->roots, root, module, sizeof module); /* its .bss */
         (void)snprintf(out, bytes, "global %s (%s)", name, module);
         return CF_BELONG_PLACE;
     }
@@ -97,7 +98,7 @@ static int search(struct cf_holding *holding, const struct cf_context *ctx,
 }
 
 /* A variable as a whole, where symbols tell how far it goes; a stack with its thread's registers;
- * a mapping; else the word alone. */
+ * a runtime's whole heap; a mapping; else the word alone. */
 static struct cf_held held_by(const struct cf_holding *holding, const struct cf_hop *hop) {
     const struct cf_root *root = hop->root;
     struct cf_held held = {.kind = root->kind, .start = hop->addr, .thread = -1};
@@ -126,6 +127,8 @@ static struct cf_held held_by(const struct cf_holding *holding, const struct cf_
     case CF_ROOT_MAPPING:
         held.start = root->start;
         held.end = root->end;
+        held.heap = cf_objects_heap(&holding->objects, hop->addr);
+        held.claims = holding->objects.claims;
         return held;
     default:
         return held;
@@ -134,7 +137,8 @@ static struct cf_held held_by(const struct cf_holding *holding, const struct cf_
 
 static bool is_same(const struct cf_held *a, const struct cf_held *b) {
     bool is_thread = a->thread >= 0 && a->thread == b->thread;
-    return is_thread || (a->thread < 0 && b->thread < 0 && a->start == b->start);
+    bool is_heap = a->heap != NULL && b->heap != NULL && strcmp(a->heap, b->heap) == 0;
+    return is_thread || is_heap || (a->thread < 0 && b->thread < 0 && a->start == b->start);
 }
 
 /* The answer's weight goes to its root. */
@@ -323,11 +327,8 @@ static int store_way(const struct cf_holding *holding, const struct cf_way *way,
 static void label_held(const struct cf_holding *holding, const struct cf_heldroot *row, char *out,
                        size_t bytes) {
     struct cf_hop hop = row->hop;
-    const char *heap = row->held.kind == CF_ROOT_MAPPING
-                           ? cf_objects_heap(&holding->objects, hop.addr)
-                           : NULL;
-    if (heap != NULL) {
-        (void)snprintf(out, bytes, "%s", heap);
+    if (row->held.heap != NULL) {
+        (void)snprintf(out, bytes, "%s", row->held.heap);
         return;
     }
     if (row->held.kind == CF_ROOT_GLOBAL)

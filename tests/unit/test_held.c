@@ -83,10 +83,41 @@ static void all_roots_that_last_hold_all_that_they_reach(void **state) {
     rootworld_free(w);
 }
 
+/* Two parts of a page of mappings are the runtime's, one between them is not. */
+static void a_runtimes_heap_counts_as_one_holder(void **state) {
+    (void)state;
+    struct rootworld *w = rootworld_new(CF_MACHINE_X86_64, 8, PAGE);
+    uint64_t page = rw_root_word(w, CF_ROOT_MAPPING, 0);
+    uint64_t a = rw_add(w, 2), b = rw_add(w, 3), c = rw_add(w, 4), d = rw_add(w, 5);
+    rw_root(w, CF_ROOT_MAPPING, 0, a);
+    rw_root(w, CF_ROOT_MAPPING, 64, b);
+    rw_root(w, CF_ROOT_MAPPING, 128, c);
+    rw_root(w, CF_ROOT_MAPPING, 200, a);
+    rw_root(w, CF_ROOT_GLOBAL, 0, d);
+    rw_mark(w);
+    struct cf_claims claims = {.rows = {0}};
+    static const char *const labels[] = {"V8 heap", "another", "V8 heap"};
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(cf_claims_add(&claims, CF_CLAIM_MANAGED, page + i * 512,
+                                       page + (i + 1) * 512, labels[i], NULL),
+                         CF_OK);
+    assert_int_equal(cf_claims_seal(&claims, NULL), CF_OK);
+    struct cf_held held = {.kind = CF_ROOT_MAPPING, .thread = -1, .heap = "V8 heap",
+                           .claims = &claims};
+    struct cf_held_marks marks = {.mem = w->mem, .reach = &w->reach};
+    assert_int_equal(cf_held_count(NULL, &marks, &held, NULL), CF_OK);
+    assert_int_equal(held.chunks, 1); /* c: b is the other's, and a is held from behind both */
+    assert_int_equal(held.bytes, 4 * 16);
+    cf_held_marks_fini(&marks);
+    cf_claims_fini(&claims);
+    rootworld_free(w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_nothing_else_leads_to_is_counted),
         cmocka_unit_test(all_roots_that_last_hold_all_that_they_reach),
+        cmocka_unit_test(a_runtimes_heap_counts_as_one_holder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
