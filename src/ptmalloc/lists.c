@@ -127,8 +127,12 @@ static void look_ahead(const struct turns *turns, struct follower *f) {
                            turns->planes->unit_shift);
     __builtin_prefetch(&turns->planes->starts[heap->plane_word + (unit >> 6)]);
     __builtin_prefetch(&turns->planes->states[heap->plane_word + (unit >> 6)]);
-    if (f->bytes != NULL)
-        __builtin_prefetch(f->bytes + (f->addr - heap->start));
+    if (f->bytes == NULL)
+        return;
+    /* A header of 4 words may stand in two cache lines. */
+    uintptr_t at = (uintptr_t)f->bytes + (uintptr_t)(f->addr - heap->start);
+    __builtin_prefetch((const void *)at);
+    __builtin_prefetch((const void *)(at + 4 * turns->pt->word_bytes - 1));
 }
 
 /* prev_size, size, fd and bk of a free chunk; false: they are not in the core. */
