@@ -19,6 +19,8 @@ static const uint32_t BY_OBJECT = 1u << 31; /* on top: an object of a runtime ha
 struct belong {
     const struct cf_belong_input *input;
     const struct cf_resolver *resolver;
+    const struct cf_ranks *ranks;
+    const struct cf_parents *parents;
     struct cf_types *types;
     struct cf_scratch file;
     uint32_t *owners;          /* by rank: whose the chunk is, and what hangs on it */
@@ -46,10 +48,6 @@ static bool is_owner(const struct belong *belong, uint32_t type) {
            evidence == CF_EVIDENCE_LIBC;
 }
 
-static uint32_t *owner_at(struct belong *belong, size_t number) {
-    return &belong->owners[cf_ranks_of(&belong->input->reach->ranks, number)];
-}
-
 /* Names repeat: found again by their hash, since looking through all types takes long. */
 static uint32_t intern(struct belong *belong, const char *name) {
     uint64_t hash = 0xcbf29ce484222325ull;
@@ -73,15 +71,17 @@ static void meet(struct belong *belong, uint64_t word_addr, uint64_t lowered) {
     if (extent == NULL)
         return;
     size_t number = cf_resolver_number(belong->resolver, extent, lowered);
-    if (number == CF_NO_CHUNK || !cf_resolver_chunk(belong->resolver, extent, number).live ||
-        !cf_parents_get(belong->input->parents, number, &root, &from) || root != belong->root)
+    size_t rank = number == CF_NO_CHUNK ? CF_NO_CHUNK : cf_ranks_of(belong->ranks, number);
+    if (rank == CF_NO_CHUNK || !cf_parents_get(belong->parents, rank, &root, &from) ||
+        root != belong->root)
         return;
-    uint32_t *owner = owner_at(belong, number);
+    uint32_t *owner = &belong->owners[rank];
     if (*owner != NOT_ASKED)
         return;
     *owner = NOBODY;
-    if (is_owner(belong, cf_types_of(belong->types, number))) {
-        *owner = FIRST_TYPE + cf_types_of(belong->types, number);
+    uint32_t own_type = cf_types_of_rank(belong->types, rank);
+    if (is_owner(belong, own_type)) {
+        *owner = FIRST_TYPE + own_type;
         return;
     }
     enum cf_belong_name known =
@@ -124,26 +124,26 @@ static void name_roots(struct belong *belong) {
 }
 
 /* Up the way to whoever is known, then down again to note it: no part is walked up twice. */
-static uint32_t owner_of(struct belong *belong, size_t number) {
-    size_t at = number, root, from;
+static uint32_t owner_of(struct belong *belong, size_t rank) {
+    size_t at = rank, root, from;
     uint32_t owner = NOT_ASKED;
     while (owner == NOT_ASKED) {
-        owner = *owner_at(belong, at) & ~BY_OBJECT;
+        owner = belong->owners[at] & ~BY_OBJECT;
         if (owner != NOT_ASKED)
             break;
-        uint32_t type = cf_types_of(belong->types, at);
+        uint32_t type = cf_types_of_rank(belong->types, at);
         if (is_owner(belong, type))
             owner = FIRST_TYPE + type;
-        else if (!cf_parents_get(belong->input->parents, at, &root, &from) || root != SIZE_MAX)
+        else if (!cf_parents_get(belong->parents, at, &root, &from) || root != SIZE_MAX)
             owner = NOBODY;
         else
             at = from;
     }
-    if (*owner_at(belong, at) == NOT_ASKED)
-        *owner_at(belong, at) = owner;
-    for (; number != at; number = from) {
-        *owner_at(belong, number) = owner;
-        if (!cf_parents_get(belong->input->parents, number, &root, &from))
+    if (belong->owners[at] == NOT_ASKED)
+        belong->owners[at] = owner;
+    for (; rank != at; rank = from) {
+        belong->owners[rank] = owner;
+        if (!cf_parents_get(belong->parents, rank, &root, &from))
             break;
     }
     return owner;
@@ -166,23 +166,23 @@ static uint32_t memory_of(struct belong *belong, uint32_t owner) {
     return belong->memory.items[owner];
 }
 
-/* The type of what `number` belongs to; 0: its own bytes say as much. */
-static uint32_t owning_type(struct belong *belong, size_t number, uint32_t type) {
-    uint32_t owner = is_nameless(belong, type) ? owner_of(belong, number)
-                                               : *owner_at(belong, number);
+/* The type of what the chunk belongs to; 0: its own bytes say as much. */
+static uint32_t owning_type(struct belong *belong, size_t rank, uint32_t type) {
+    uint32_t owner = is_nameless(belong, type) ? owner_of(belong, rank) : belong->owners[rank];
     if (is_buffer(belong, type) && (owner & BY_OBJECT) == 0)
         return 0;
     owner &= ~BY_OBJECT;
     return owner >= FIRST_TYPE ? owner - FIRST_TYPE : 0;
 }
 
-static void count_chunk(struct belong *belong, size_t number, uint64_t addr, uint64_t bytes) {
+static void count_chunk(struct belong *belong, size_t number, size_t rank, uint64_t addr,
+                        uint64_t bytes) {
     if (!cf_mark_reached(belong->input->reach->mark, number))
         return;
-    uint32_t type = cf_types_of(belong->types, number);
+    uint32_t type = cf_types_of_rank(belong->types, rank);
     if (!is_nameless(belong, type) && !is_buffer(belong, type))
         return;
-    uint32_t owner = owning_type(belong, number, type);
+    uint32_t owner = owning_type(belong, rank, type);
     uint32_t memory = owner != 0 ? memory_of(belong, owner) : 0;
     struct cf_type *row = &belong->types->rows.items[memory != 0 ? memory : type];
     row->chunks++;
@@ -194,6 +194,7 @@ static void count_chunk(struct belong *belong, size_t number, uint64_t addr, uin
 }
 
 static void count_heap(struct belong *belong, const struct cf_extent *extent) {
+    size_t rank = cf_ranks_before_word(belong->ranks, extent->plane_word);
     struct cf_chunk chunk;
     struct cf_planes_walk walk = cf_planes_walk(belong->resolver->planes, extent->heap);
     while (cf_planes_walk_next(&walk, &chunk))
@@ -201,8 +202,7 @@ static void count_heap(struct belong *belong, const struct cf_extent *extent) {
             count_chunk(belong,
                         extent->first_number +
                             cf_resolver_unit(belong->resolver, extent, chunk.addr),
-                        chunk.addr, chunk.bytes);
-    cf_mem_drop(belong->input->mem, extent->start, extent->end);
+                        rank++, chunk.addr, chunk.bytes);
 }
 
 /* Only what nothing reaches stays where it was counted. */
@@ -226,7 +226,9 @@ static void count_all(struct belong *belong, const struct cf_context *ctx) {
         if (extent->heap != NULL)
             count_heap(belong, extent);
         else if (!extent->mmapped->in_tcache)
-            count_chunk(belong, extent->first_number, extent->start, extent->mmapped->bytes);
+            count_chunk(belong, extent->first_number,
+                        cf_ranks_of(belong->ranks, extent->first_number), extent->start,
+                        extent->mmapped->bytes);
     }
 }
 
@@ -234,6 +236,7 @@ int cf_belong_count(const struct cf_context *ctx, const struct cf_belong_input *
                     struct cf_types *types, struct cf_err *err) {
     struct belong belong = {
         .input = input, .types = types, .resolver = cf_mark_resolver(input->reach->mark),
+        .ranks = &input->reach->ranks, .parents = input->reach->parents,
     };
     int status = cf_scratch_init(&belong.file,
                                  (input->reach->ranks.nr + 1) * sizeof *belong.owners, err);

@@ -5,8 +5,7 @@
  * "node::crypto::Hash" and "memory of node::crypto::Hash" stand side by side, and what piles up has
  * a name though most of it is plain bytes.
  *
- * Exact for the ways that the search for holders took; a chunk may be held otherwise too. It needs
- * the whole search, and looks at each live chunk once more.
+ * Exact for the ways that the search from the roots took; a chunk may be held otherwise too.
  */
 #ifndef CF_ANALYSIS_BELONG_H
 #define CF_ANALYSIS_BELONG_H
@@ -15,7 +14,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analysis/parents.h"
 #include "analysis/reach.h"
 #include "analysis/types.h"
 #include "corefrag.h"
@@ -30,8 +28,7 @@ enum cf_belong_name {
 
 struct cf_belong_input {
     const struct cf_mem *mem;
-    const struct cf_reach *reach;
-    const struct cf_parents *parents; /* of a search that went to its end */
+    const struct cf_reach *reach; /* with parents */
     void *source;
     /* The name of what has the word at `addr` of `root`. */
     enum cf_belong_name (*name)(void *source, const struct cf_root *root, uint64_t addr, char *out,

@@ -1,7 +1,9 @@
 #include "analysis/held.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "analysis/search.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -68,74 +70,81 @@ static int push_rest(struct root_list *list, const struct cf_root *root,
     return status;
 }
 
-static void cleanup_mark(struct cf_mark **mark) {
-    cf_mark_free(*mark);
-}
-
-static void count_chunk(const struct cf_resolver *resolver, const struct cf_extent *extent,
-                        size_t number, struct cf_held *held) {
-    struct cf_numbered chunk = cf_resolver_chunk(resolver, extent, number);
-    if (!chunk.live)
+static void count_chunk(const struct cf_ranks *ranks, size_t rank, struct cf_held *held) {
+    size_t number = cf_ranks_number(ranks, rank);
+    const struct cf_extent *extent = cf_resolver_extent_of(ranks->resolver, number);
+    if (extent == NULL)
         return;
     held->chunks++;
-    held->bytes += chunk.bytes;
+    held->bytes += cf_resolver_chunk(ranks->resolver, extent, number).bytes;
 }
 
-/* Chunks that have the mark's first bit with the root, and not without it. */
-static void compare(const struct cf_mark *with, const struct cf_mark *without,
+/* Chunks that are reached with the root, and not without it. */
+static void compare(const struct cf_ranks *ranks, const uint64_t *with, const uint64_t *without,
                     struct cf_held *held) {
-    const struct cf_resolver *resolver = cf_mark_resolver(with);
-    const uint64_t *in = cf_mark_plane(with), *out = cf_mark_plane(without);
-    for (size_t i = 0; i < resolver->nr_extents; i++) {
-        const struct cf_extent *extent = &resolver->extents[i];
-        if (extent->heap == NULL) {
-            size_t number = extent->first_number;
-            if (cf_mark_reached(with, number) && !cf_mark_reached(without, number))
-                count_chunk(resolver, extent, number, held);
-            continue;
-        }
-        size_t end = extent->plane_word + cf_planes_units(resolver->planes, extent->heap) / 64 + 1;
-        for (size_t word = extent->plane_word; word < end; word++)
-            for (uint64_t bits = resolver->planes->starts[word] & in[word] & ~out[word];
-                 bits != 0; bits &= bits - 1)
-                count_chunk(resolver, extent, word * 64 + (size_t)__builtin_ctzll(bits), held);
+    held->chunks = held->bytes = 0;
+    for (size_t word = 0; word < cf_search_words(ranks); word++)
+        for (uint64_t bits = with[word] & ~without[word]; bits != 0; bits &= bits - 1)
+            count_chunk(ranks, word * 64 + (size_t)__builtin_ctzll(bits), held);
+}
+
+/* Silent chunks count as reached, whoever looks. */
+static void add_silent(const struct cf_reach *reach, uint64_t *reached) {
+    const struct cf_resolver *resolver = reach->ranks.resolver;
+    for (size_t i = 0; i < reach->nr_silent; i++) {
+        size_t number =
+            cf_resolver_number_at(resolver, reach->silent[i] - 2 * resolver->word_bytes);
+        size_t rank = number == CF_NO_CHUNK ? CF_NO_CHUNK : cf_ranks_of(&reach->ranks, number);
+        if (rank != CF_NO_CHUNK)
+            reached[rank / 64] |= 1ull << (rank & 63);
     }
 }
 
-static int mark_without(const struct cf_context *ctx, const struct cf_held_marks *marks,
-                        const struct cf_held *held, struct cf_mark **out, struct cf_err *err) {
+/* What roots reach without those that `held` takes away; all of them where it is NULL. */
+static int search_without(const struct cf_context *ctx, const struct cf_held_marks *marks,
+                          const struct cf_held *held, uint64_t **out, struct cf_err *err) {
     const struct cf_reach *reach = marks->reach;
+    size_t words = cf_search_words(&reach->ranks);
     CF_CLEANUP(free_list) struct root_list list = {0};
-    for (size_t i = 0; i < reach->roots.rows.len; i++) {
-        int status = push_rest(&list, &reach->roots.rows.items[i], held, err);
-        if (status != CF_OK)
-            return status;
+    CF_CLEANUP_FREE uint64_t *reached = calloc(words, sizeof *reached);
+    if (reached == NULL)
+        return cf_err_nomem(err, words * sizeof *reached, "what is reached");
+    int status = CF_OK;
+    for (size_t i = 0; i < reach->roots.rows.len && status == CF_OK; i++) {
+        const struct cf_root *root = &reach->roots.rows.items[i];
+        status = held == NULL ? push(&list, *root, root->start, root->end, err)
+                              : push_rest(&list, root, held, err);
     }
-    const struct cf_mark_input input = {
-        .mem = marks->mem, .map = cf_mark_resolver(reach->mark)->map, .roots = list.rows.items,
-        .nr_roots = list.rows.len, .silent = reach->silent, .nr_silent = reach->nr_silent,
+    const struct cf_search_input input = {
+        .mem = marks->mem, .links = &reach->links, .roots = list.rows.items,
+        .nr_roots = list.rows.len,
     };
-    return cf_mark_run(ctx, &input, out, err);
+    if (status == CF_OK)
+        status = cf_search_run(ctx, &input, reached, NULL, err);
+    if (status != CF_OK)
+        return status;
+    add_silent(reach, reached);
+    *out = cf_take(&reached);
+    return CF_OK;
 }
 
 int cf_held_count(const struct cf_context *ctx, struct cf_held_marks *marks, struct cf_held *held,
                   struct cf_err *err) {
-    CF_CLEANUP(cleanup_mark) struct cf_mark *without = NULL;
+    CF_CLEANUP_FREE uint64_t *without = NULL;
+    const struct cf_held nothing = {.kind = held->kind, .thread = -1};
+    uint64_t **with = lasts(held->kind) ? &marks->lasting : &marks->all;
     int status = CF_OK;
-    if (lasts(held->kind) && marks->lasting == NULL) {
-        const struct cf_held nothing = {.kind = held->kind, .thread = -1};
-        status = mark_without(ctx, marks, &nothing, &marks->lasting, err);
-    }
+    if (*with == NULL)
+        status = search_without(ctx, marks, lasts(held->kind) ? &nothing : NULL, with, err);
     if (status == CF_OK)
-        status = mark_without(ctx, marks, held, &without, err);
-    if (status != CF_OK)
-        return status;
-    held->chunks = held->bytes = 0;
-    compare(lasts(held->kind) ? marks->lasting : marks->reach->mark, without, held);
-    return CF_OK;
+        status = search_without(ctx, marks, held, &without, err);
+    if (status == CF_OK)
+        compare(&marks->reach->ranks, *with, without, held);
+    return status;
 }
 
 void cf_held_marks_fini(struct cf_held_marks *marks) {
-    cf_mark_free(marks->lasting);
-    marks->lasting = NULL;
+    free(marks->all);
+    free(marks->lasting);
+    marks->all = marks->lasting = NULL;
 }

@@ -1,11 +1,11 @@
 /*
- * What a root keeps alive: the chunks that nothing else would reach. The mark is made again
+ * What a root keeps alive: the chunks that nothing else would reach. The search is made again
  * without that root, and what is no longer reached is what it holds alone. Chunks that are held
  * from elsewhere too are not counted, so it is a lower bound of what the root can get at.
  *
  * Stacks and registers do not compete with what lasts: a thread that is just looking at a table
- * does not hold it. So variables, thread-local storage and mappings are judged by marks without
- * them, against one such mark of all roots that last.
+ * does not hold it. So variables, thread-local storage and mappings are judged by searches without
+ * them, against one such search from all roots that last.
  */
 #ifndef CF_ANALYSIS_HELD_H
 #define CF_ANALYSIS_HELD_H
@@ -28,14 +28,16 @@ struct cf_held {
     uint64_t bytes;
 };
 
-/* What the answers for several roots have in common. All zero but for the first two members. */
+/* What the answers for several roots have in common. All zero but for the first two members; the
+ * others are planes with a bit for each rank, made when they are needed. */
 struct cf_held_marks {
     const struct cf_mem *mem;
-    const struct cf_reach *reach;
-    struct cf_mark *lasting; /* from roots that last; made when it is needed */
+    const struct cf_reach *reach; /* with links */
+    uint64_t *all;     /* reached from all roots */
+    uint64_t *lasting; /* from roots that last */
 };
 
-/* Fails only for lack of memory. Costs as much as the mark did, the first call twice. */
+/* Fails only for lack of memory. Costs as much as the search did, the first call twice. */
 int cf_held_count(const struct cf_context *ctx, struct cf_held_marks *marks, struct cf_held *held,
                   struct cf_err *err);
 void cf_held_marks_fini(struct cf_held_marks *marks);

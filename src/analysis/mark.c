@@ -36,7 +36,6 @@ struct work {
 struct cf_mark {
     struct cf_resolver resolver;
     uint64_t *plane;
-    size_t nr_words;
     struct cf_mark_stats stats;
 };
 
@@ -312,34 +311,30 @@ static void scan_roots(const struct cf_context *ctx, struct marker *m,
     m->mark->stats.unreadable_bytes = 0; /* of roots: what lacks is already counted there */
 }
 
+static void set_bit(struct cf_mark *mark, size_t number) {
+    mark->plane[number >> 6] |= 1ull << (number & 63);
+}
+
 /* Chunks that are not live, and tcache structs, begin as reached. */
-static void premark(struct marker *m, const struct cf_mark_input *input) {
-    const struct cf_planes *planes = m->resolver->planes;
-    for (size_t i = 0; i < planes->nr_words; i++) {
-        uint64_t second = planes->states[i] >> 1;
-        if (i + 1 < planes->nr_words)
-            second |= planes->states[i + 1] << 63;
-        m->plane[i] = planes->starts[i] & (planes->states[i] | second);
-    }
-    for (size_t i = 0; i < m->resolver->nr_extents; i++) {
-        const struct cf_extent *extent = &m->resolver->extents[i];
+static void premark(struct cf_mark *mark, const struct cf_mark_input *input) {
+    const struct cf_resolver *resolver = &mark->resolver;
+    const struct cf_planes *planes = resolver->planes;
+    for (size_t i = 0; i < planes->nr_words; i++)
+        mark->plane[i] = planes->starts[i] & ~cf_ranks_live_bits(planes, i);
+    for (size_t i = 0; i < resolver->nr_extents; i++) {
+        const struct cf_extent *extent = &resolver->extents[i];
         if (extent->mmapped != NULL && extent->mmapped->in_tcache)
-            (void)test_and_set(m, extent->first_number);
+            set_bit(mark, extent->first_number);
     }
     for (size_t i = 0; i < input->nr_silent; i++) {
-        size_t number = cf_resolver_number_at(m->resolver,
-                                              input->silent[i] - 2 * m->resolver->word_bytes);
+        size_t number = cf_resolver_number_at(resolver,
+                                              input->silent[i] - 2 * resolver->word_bytes);
         if (number != CF_NO_CHUNK)
-            (void)test_and_set(m, number);
+            set_bit(mark, number);
     }
 }
 
-static int allocate(struct marker *m, struct cf_mark *mark, size_t cap, struct cf_err *err) {
-    mark->nr_words = mark->resolver.nr_numbers / 64 + 1;
-    mark->plane = calloc(mark->nr_words, sizeof *mark->plane);
-    if (mark->plane == NULL)
-        return cf_err_nomem(err, mark->nr_words * sizeof *mark->plane, "the plane of marks");
-    m->plane = mark->plane;
+static int allocate(struct marker *m, size_t cap, struct cf_err *err) {
     m->cap = cap;
     m->stack = calloc(cap + 1, sizeof *m->stack);
     m->batch = calloc(cap, sizeof *m->batch);
@@ -349,22 +344,18 @@ static int allocate(struct marker *m, struct cf_mark *mark, size_t cap, struct c
     return CF_OK;
 }
 
-static int run(const struct cf_context *ctx, const struct cf_mark_input *input,
-               struct cf_mark *mark, struct cf_err *err) {
-    int status = cf_resolver_init(&mark->resolver, input->mem, input->map, err);
-    if (status != CF_OK)
-        return status;
+int cf_mark_follow(const struct cf_context *ctx, const struct cf_mark_input *input,
+                   struct cf_mark *mark, struct cf_err *err) {
     uint64_t heap_bytes = 0;
     for (size_t i = 0; i < mark->resolver.nr_extents; i++)
         heap_bytes += mark->resolver.extents[i].end - mark->resolver.extents[i].start;
     struct marker m = {
         .mark = mark, .resolver = &mark->resolver, .mem = input->mem, .until_tick = TICK_ITEMS,
-        .faults_seen = faults_now(),
+        .plane = mark->plane, .faults_seen = faults_now(),
         .drops_max = 16 + REREAD_MAX * (heap_bytes / ((uint64_t)FAULTS_MAX * FAULT_BYTES)),
     };
-    status = allocate(&m, mark, input->stack_cap != 0 ? input->stack_cap : STACK_ENTRIES, err);
+    int status = allocate(&m, input->stack_cap != 0 ? input->stack_cap : STACK_ENTRIES, err);
     if (status == CF_OK && mark->resolver.nr_extents > 0) {
-        premark(&m, input);
         scan_roots(ctx, &m, input);
         follow(&m);
         cf_core_drop(cf_mem_core(m.mem), 0, cf_core_file_bytes(cf_mem_core(m.mem)));
@@ -375,12 +366,53 @@ static int run(const struct cf_context *ctx, const struct cf_mark_input *input,
     return status;
 }
 
-int cf_mark_run(const struct cf_context *ctx, const struct cf_mark_input *input,
-                struct cf_mark **out, struct cf_err *err) {
+void cf_mark_take(struct cf_mark *mark, const struct cf_ranks *ranks, const uint64_t *reached) {
+    const struct cf_planes *planes = mark->resolver.planes;
+    size_t rank = 0, nr_mmapped = cf_chunkmap_nr_mmapped(mark->resolver.map);
+    for (size_t word = 0; word < planes->nr_words; word++)
+        for (uint64_t live = cf_ranks_live_bits(planes, word); live != 0; live &= live - 1, rank++)
+            if (reached[rank / 64] >> (rank & 63) & 1)
+                mark->plane[word] |= live & -live;
+    for (size_t i = 0; i < nr_mmapped; i++, rank++)
+        if (reached[rank / 64] >> (rank & 63) & 1)
+            set_bit(mark, cf_ranks_number(ranks, rank));
+    for (size_t i = 0; i < ranks->nr / 64 + 1; i++)
+        mark->stats.chunks += cf_ranks_count_bits(reached[i]);
+}
+
+static int make(const struct cf_mark_input *input, struct cf_mark *mark, struct cf_err *err) {
+    int status = cf_resolver_init(&mark->resolver, input->mem, input->map, err);
+    if (status != CF_OK)
+        return status;
+    size_t nr_words = mark->resolver.nr_numbers / 64 + 1;
+    mark->plane = calloc(nr_words, sizeof *mark->plane);
+    if (mark->plane == NULL)
+        return cf_err_nomem(err, nr_words * sizeof *mark->plane, "the plane of marks");
+    if (mark->resolver.nr_extents > 0)
+        premark(mark, input);
+    return CF_OK;
+}
+
+int cf_mark_new(const struct cf_mark_input *input, struct cf_mark **out, struct cf_err *err) {
     struct cf_mark *mark = calloc(1, sizeof *mark);
     if (mark == NULL)
         return cf_err_nomem(err, sizeof *mark, "the mark");
-    int status = run(ctx, input, mark, err);
+    int status = make(input, mark, err);
+    if (status != CF_OK) {
+        cf_mark_free(mark);
+        return status;
+    }
+    *out = mark;
+    return CF_OK;
+}
+
+int cf_mark_run(const struct cf_context *ctx, const struct cf_mark_input *input,
+                struct cf_mark **out, struct cf_err *err) {
+    struct cf_mark *mark;
+    int status = cf_mark_new(input, &mark, err);
+    if (status != CF_OK)
+        return status;
+    status = cf_mark_follow(ctx, input, mark, err);
     if (status != CF_OK) {
         cf_mark_free(mark);
         return status;
@@ -421,15 +453,6 @@ const uint64_t *cf_mark_plane(const struct cf_mark *mark) {
 void cf_mark_set_second(struct cf_mark *mark, size_t number) {
     if (has_second(&mark->resolver, number))
         mark->plane[(number + 1) >> 6] |= 1ull << ((number + 1) & 63);
-}
-
-bool cf_mark_take_second(struct cf_mark *mark, size_t number) {
-    uint64_t *word = &mark->plane[(number + 1) >> 6];
-    uint64_t bit = 1ull << ((number + 1) & 63);
-    if ((*word & bit) != 0 || !has_second(&mark->resolver, number))
-        return false;
-    *word |= bit;
-    return true;
 }
 
 bool cf_mark_second(const struct cf_mark *mark, size_t number) {

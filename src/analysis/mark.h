@@ -25,6 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/ranks.h"
 #include "analysis/resolve.h"
 #include "analysis/roots.h"
 #include "corefrag.h"
@@ -53,10 +54,20 @@ struct cf_mark_stats {
     uint64_t unreadable_bytes; /* of live chunks: what they point to may be missed */
 };
 
-/* Fails only for lack of memory. Borrows mem and map until cf_mark_free(). */
+/* A mark in which nothing is reached yet but what is not live, and the silent chunks. Fails only
+ * for lack of memory. Borrows mem and map until cf_mark_free(). */
+int cf_mark_new(const struct cf_mark_input *input, struct cf_mark **out, struct cf_err *err);
+void cf_mark_free(struct cf_mark *mark);
+
+/* Follows pointers in the core itself, from the roots. Fails only for lack of memory. */
+int cf_mark_follow(const struct cf_context *ctx, const struct cf_mark_input *input,
+                   struct cf_mark *mark, struct cf_err *err);
+/* Takes over what another search found: a plane with a bit for each rank. */
+void cf_mark_take(struct cf_mark *mark, const struct cf_ranks *ranks, const uint64_t *reached);
+
+/* cf_mark_new() and cf_mark_follow(). */
 int cf_mark_run(const struct cf_context *ctx, const struct cf_mark_input *input,
                 struct cf_mark **out, struct cf_err *err);
-void cf_mark_free(struct cf_mark *mark);
 
 /* True for chunks that are reached, and for all that are not live. By the number of
  * analysis/resolve.h. */
@@ -71,9 +82,6 @@ const uint64_t *cf_mark_plane(const struct cf_mark *mark);
 
 /* The second bit of a chunk, clear when the mark is done; for one pass after it. */
 void cf_mark_set_second(struct cf_mark *mark, size_t number);
-/* Sets it, and says whether it was clear; false for a chunk that has none. The plane's word of the
- * bit is cf_mark_plane()'s number (number + 1) / 64, for a prefetch. */
-bool cf_mark_take_second(struct cf_mark *mark, size_t number);
 bool cf_mark_second(const struct cf_mark *mark, size_t number);
 
 /* Chunks that are live and not reached, heaps and mmapped chunks in the order of addresses. */

@@ -2,7 +2,9 @@
 
 #include <stdlib.h>
 
+#include "analysis/search.h"
 #include "base/cleanup.h"
+#include "base/context.h"
 #include "base/err.h"
 
 static void cleanup_reach(struct cf_reach **reach) {
@@ -26,17 +28,55 @@ static int list_silent(const struct cf_ptmalloc *pt, struct cf_reach *reach, str
     return CF_OK;
 }
 
-static int mark(const struct cf_context *ctx, const struct cf_ptmalloc *pt,
-                struct cf_reach *reach, struct cf_err *err) {
-    struct cf_mark_input input = {
-        .mem = cf_malloc_mem(cf_ptmalloc_malloc(pt)),
-        .map = cf_ptmalloc_map(pt),
-        .roots = reach->roots.rows.items,
-        .nr_roots = reach->roots.rows.len,
-        .silent = reach->silent,
+static int search(const struct cf_context *ctx, const struct cf_mem *mem, struct cf_reach *reach,
+                  struct cf_err *err) {
+    size_t words = cf_search_words(&reach->ranks);
+    CF_CLEANUP_FREE uint64_t *reached = calloc(words, sizeof *reached);
+    if (reached == NULL)
+        return cf_err_nomem(err, words * sizeof *reached, "what is reached");
+    const struct cf_search_input input = {
+        .mem = mem, .links = &reach->links, .roots = reach->roots.rows.items,
+        .nr_roots = reach->roots.rows.len, .queue_cap = reach->queue_cap,
+    };
+    int status = cf_search_run(ctx, &input, reached, reach->parents, err);
+    if (status == CF_OK)
+        cf_mark_take(reach->mark, &reach->ranks, reached);
+    return status;
+}
+
+/* Pointers, and room for the ways. */
+static int make_links(const struct cf_context *ctx, const struct cf_mem *mem,
+                      struct cf_reach *reach, struct cf_err *err) {
+    const struct cf_links_input input = {
+        .mem = mem, .ranks = &reach->ranks, .silent = reach->silent,
         .nr_silent = reach->nr_silent,
     };
-    return cf_mark_run(ctx, &input, &reach->mark, err);
+    int status = cf_links_make(ctx, &input, &reach->links, err);
+    if (status == CF_OK)
+        status = cf_parents_new(reach->ranks.nr, reach->roots.rows.len, &reach->parents, err);
+    return status;
+}
+
+int cf_reach_mark(const struct cf_context *ctx, const struct cf_mem *mem,
+                  const struct cf_chunkmap *map, struct cf_reach *reach, struct cf_err *err) {
+    const struct cf_mark_input input = {
+        .mem = mem, .map = map, .roots = reach->roots.rows.items,
+        .nr_roots = reach->roots.rows.len, .silent = reach->silent,
+        .nr_silent = reach->nr_silent,
+    };
+    int status = cf_mark_new(&input, &reach->mark, err);
+    if (status == CF_OK)
+        status = cf_ranks_init(&reach->ranks, cf_mark_resolver(reach->mark), err);
+    if (status != CF_OK)
+        return status;
+    status = make_links(ctx, mem, reach, err);
+    if (status == CF_OK)
+        return search(ctx, mem, reach, err);
+    cf_links_fini(&reach->links);
+    if (status != CF_EOUTPUT && status != CF_EUSAGE)
+        return status;
+    cf_log(ctx, "holders are not looked for: %s", err != NULL ? err->text : "no room");
+    return cf_mark_follow(ctx, &input, reach->mark, err);
 }
 
 int cf_reach_run(const struct cf_context *ctx, const struct cf_ptmalloc *pt,
@@ -51,19 +91,25 @@ int cf_reach_run(const struct cf_context *ctx, const struct cf_ptmalloc *pt,
     if (status == CF_OK)
         status = list_silent(pt, reach, err);
     if (status == CF_OK)
-        status = mark(ctx, pt, reach, err);
-    if (status == CF_OK)
-        status = cf_ranks_init(&reach->ranks, cf_mark_resolver(reach->mark), err);
+        status = cf_reach_mark(ctx, mem, cf_ptmalloc_map(pt), reach, err);
     if (status == CF_OK)
         *out = cf_take(&reach);
     return status;
 }
 
+void cf_reach_fini_mark(struct cf_reach *reach) {
+    cf_parents_free(reach->parents);
+    cf_links_fini(&reach->links);
+    cf_ranks_fini(&reach->ranks);
+    cf_mark_free(reach->mark);
+    reach->parents = NULL;
+    reach->mark = NULL;
+}
+
 void cf_reach_free(struct cf_reach *reach) {
     if (reach == NULL)
         return;
-    cf_ranks_fini(&reach->ranks);
-    cf_mark_free(reach->mark);
+    cf_reach_fini_mark(reach);
     free(reach->silent);
     cf_roots_fini(&reach->roots);
     cf_stacks_fini(&reach->stacks);

@@ -1,12 +1,19 @@
 /*
- * Reachability of one core: stacks, roots, and the mark from them. What the pipeline makes once,
- * and what types, leaks and holders build on. Borrows the walked
- * heap; immutable when made.
+ * Reachability of one core: stacks, roots, the pointers between live chunks, and the search over
+ * them from the roots. What the pipeline makes once, and what types, leaks and holders build on.
+ * Borrows the walked heap; immutable when made, but for the mark's second bits.
+ *
+ * Where there is no room for the list of pointers (in $TMPDIR), or they are too many, the mark
+ * follows them in the core itself. Then it is known what is reached, and not by which ways.
  */
 #ifndef CF_ANALYSIS_REACH_H
 #define CF_ANALYSIS_REACH_H
 
+#include <stdbool.h>
+
+#include "analysis/links.h"
 #include "analysis/mark.h"
+#include "analysis/parents.h"
 #include "analysis/ranks.h"
 #include "analysis/roots.h"
 #include "analysis/stacks.h"
@@ -19,12 +26,21 @@ struct cf_reach {
     uint64_t *silent; /* user addresses of chunks that carry nothing (tcache structs), sorted */
     size_t nr_silent;
     struct cf_mark *mark;
-    struct cf_ranks ranks; /* of the chunks that the mark's resolver knows */
+    struct cf_ranks ranks;      /* of the chunks that the mark's resolver knows */
+    struct cf_links links;      /* none: the mark was made from the core */
+    struct cf_parents *parents; /* of the search from all roots; NULL with no links */
+    size_t queue_cap;           /* of the search; 0: the default */
 };
 
 /* Fails only for lack of memory. Caller frees with cf_reach_free(). */
 int cf_reach_run(const struct cf_context *ctx, const struct cf_ptmalloc *pt,
                  struct cf_reach **out, struct cf_err *err);
 void cf_reach_free(struct cf_reach *reach);
+
+/* What cf_reach_run() does when it has stacks, roots and silent chunks: the rest of `reach`, which
+ * is zero. End with cf_reach_fini_mark(), also after a failure. */
+int cf_reach_mark(const struct cf_context *ctx, const struct cf_mem *mem,
+                  const struct cf_chunkmap *map, struct cf_reach *reach, struct cf_err *err);
+void cf_reach_fini_mark(struct cf_reach *reach);
 
 #endif

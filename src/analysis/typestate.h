@@ -62,6 +62,10 @@ uint32_t cf_types_intern(struct cf_types *types, const char *name,
 /* The slot of `key` (not 0); `*found` says whether it is taken. NULL when memory is out, or too
  * many are known. */
 struct cf_type_key *cf_types_key(struct cf_types *types, uint64_t key, bool *found);
+static inline uint32_t cf_types_of_rank(const struct cf_types *types, size_t rank) {
+    return types->table[rank];
+}
+
 /* The module's mapping that holds `addr`, or NULL. */
 const struct cf_module_span *cf_types_find_span(const struct cf_types *types, uint64_t addr);
 

@@ -48,6 +48,69 @@ int cf_scratch_init(struct cf_scratch *scratch, size_t bytes, struct cf_err *err
     return CF_OK;
 }
 
+size_t cf_scratch_resident(void) {
+    char text[128];
+    unsigned long pages = 0;
+    CF_CLEANUP_CLOSE int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (n <= 0)
+        return 0;
+    text[n] = '\0';
+    if (sscanf(text, "%*u %*u %lu", &pages) != 1)
+        return 0;
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+int cf_scratch_begin(struct cf_scratch_writer *writer, struct cf_err *err) {
+    CF_CLEANUP_FREE unsigned char *buffer = malloc(CF_SCRATCH_BUFFER);
+    if (buffer == NULL)
+        return cf_err_nomem(err, CF_SCRATCH_BUFFER, "a temporary file");
+    int fd = open_nameless(err);
+    if (fd < 0)
+        return err != NULL ? err->status : CF_EOUTPUT;
+    *writer = (struct cf_scratch_writer){.fd = fd, .buffer = cf_take(&buffer)};
+    return CF_OK;
+}
+
+void cf_scratch_flush(struct cf_scratch_writer *writer) {
+    for (size_t at = 0; at < writer->used && writer->code == 0;) {
+        ssize_t n = pwrite(writer->fd, writer->buffer + at, writer->used - at,
+                           (off_t)(writer->written + at));
+        if (n < 0 && errno != EINTR)
+            writer->code = errno;
+        at += n > 0 ? (size_t)n : 0;
+    }
+    writer->written += writer->used;
+    writer->used = 0;
+}
+
+int cf_scratch_finish(struct cf_scratch_writer *writer, struct cf_scratch *out,
+                      struct cf_err *err) {
+    cf_scratch_put_u32(writer, 0);
+    cf_scratch_flush(writer);
+    size_t bytes = (size_t)writer->written;
+    void *at = MAP_FAILED;
+    int code = writer->code;
+    if (code == 0) {
+        at = mmap(NULL, bytes, PROT_READ, MAP_SHARED, writer->fd, 0);
+        code = at == MAP_FAILED ? errno : 0;
+    }
+    int status = writer->code != 0 ? CF_EOUTPUT : CF_ENOMEM;
+    cf_scratch_abandon(writer);
+    if (at == MAP_FAILED)
+        return cf_err_errno(err, status, code, "%zu bytes of temporary file (TMPDIR)", bytes);
+    *out = (struct cf_scratch){at, bytes};
+    return CF_OK;
+}
+
+void cf_scratch_abandon(struct cf_scratch_writer *writer) {
+    if (writer->buffer == NULL)
+        return;
+    (void)close(writer->fd);
+    free(writer->buffer);
+    *writer = (struct cf_scratch_writer){0};
+}
+
 void cf_scratch_fini(struct cf_scratch *scratch) {
     if (scratch->at != NULL)
         (void)munmap(scratch->at, scratch->bytes);

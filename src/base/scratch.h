@@ -7,6 +7,8 @@
 #define CF_BASE_SCRATCH_H
 
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "corefrag.h"
 
@@ -22,5 +24,39 @@ void cf_scratch_fini(struct cf_scratch *scratch);
 
 /* Only our view of the pages goes; what was written stays. */
 void cf_scratch_drop(const struct cf_scratch *scratch);
+
+/* Bytes of files, of temporary ones and of others, whose pages count as our memory now; 0: nobody
+ * knows. A system call: not for inner loops. */
+size_t cf_scratch_resident(void);
+
+/* The same for a table that is written from its beginning to its end, and how long it gets is not
+ * known before: no page of it is ours until it is read. All zero is none. */
+struct cf_scratch_writer {
+    int fd;
+    int code;             /* errno of the first write that failed; what follows is lost */
+    uint64_t written;
+    size_t used;          /* of the buffer */
+    unsigned char *buffer;
+};
+
+enum { CF_SCRATCH_BUFFER = 1 << 18 };
+
+/* CF_EOUTPUT, CF_ENOMEM. Ends with cf_scratch_finish() or cf_scratch_abandon(). */
+int cf_scratch_begin(struct cf_scratch_writer *writer, struct cf_err *err);
+/* `out` can be read; it has a word of zeros behind what was put. CF_EOUTPUT, CF_ENOMEM; the writer
+ * is gone in any case. */
+int cf_scratch_finish(struct cf_scratch_writer *writer, struct cf_scratch *out,
+                      struct cf_err *err);
+void cf_scratch_abandon(struct cf_scratch_writer *writer);
+
+/* Empties the buffer. */
+void cf_scratch_flush(struct cf_scratch_writer *writer);
+
+static inline void cf_scratch_put_u32(struct cf_scratch_writer *writer, uint32_t value) {
+    if (writer->used == CF_SCRATCH_BUFFER)
+        cf_scratch_flush(writer);
+    memcpy(writer->buffer + writer->used, &value, sizeof value);
+    writer->used += sizeof value;
+}
 
 #endif

@@ -152,16 +152,16 @@ int cf_asking_choose(struct cf_asking *asking, const struct cf_mark *mark,
     return status == CF_OK ? ask_chunks(asking, mark, err) : status;
 }
 
-int cf_asking_add_memory(struct cf_asking *asking, const struct cf_types *types, size_t *first,
+int cf_asking_add_memory(struct cf_asking *asking, const struct cf_types *types,
                          struct cf_err *err) {
+    size_t first = asking->rows.len;
     int status = CF_OK;
-    *first = asking->rows.len;
     for (size_t i = 1; i < cf_types_nr(types) && status == CF_OK; i++) {
         const struct cf_type *type = cf_types_get(types, (uint32_t)i);
         if (type->memory_of != 0 && type->sample != 0)
             status = ask(asking, type->sample, type->bytes, err);
     }
-    keep_weightiest(asking, *first, CF_ASKED_TYPES);
+    keep_weightiest(asking, first, CF_ASKED_TYPES);
     return status;
 }
 

@@ -32,9 +32,8 @@ struct cf_asking {
 /* `asking` is all zero. CF_ENOMEM. End with cf_asking_fini(). */
 int cf_asking_choose(struct cf_asking *asking, const struct cf_mark *mark,
                      const struct cf_kept *kept, const struct cf_types *types, struct cf_err *err);
-/* Adds samples of the types of memory (analysis/belong.h) that hold the most; `*first` is where
- * they begin among the rows. */
-int cf_asking_add_memory(struct cf_asking *asking, const struct cf_types *types, size_t *first,
+/* Adds samples of the types of memory (analysis/belong.h) that hold the most. */
+int cf_asking_add_memory(struct cf_asking *asking, const struct cf_types *types,
                          struct cf_err *err);
 void cf_asking_fini(struct cf_asking *asking);
 

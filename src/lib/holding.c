@@ -60,40 +60,20 @@ static enum cf_belong_name name_owner(void *source, const struct cf_root *root, 
     return CF_BELONG_OBJECT;
 }
 
-/* Whose memory the nameless chunks are, and who holds samples of that. */
+/* Whose memory the nameless chunks are; samples of that are worth asking about. Without room for
+ * its file the types keep what their bytes say. */
 static int name_memory(struct cf_holding *holding, const struct cf_context *ctx,
-                       const struct cf_holders_input *searched, struct cf_err *err) {
+                       const struct cf_mem *mem, struct cf_err *err) {
     const struct cf_belong_input input = {
-        .mem = searched->mem, .reach = holding->reach, .parents = holding->holders.parents,
-        .source = holding, .name = name_owner,
+        .mem = mem, .reach = holding->reach, .source = holding, .name = name_owner,
     };
-    size_t first;
     int status = cf_belong_count(ctx, &input, holding->types, err);
     if (status == CF_OK)
-        status = cf_asking_add_memory(&holding->asking, holding->types, &first, err);
-    for (size_t i = status == CF_OK ? first : 0;
-         status == CF_OK && i < holding->asking.rows.len; i++)
-        status = cf_holders_tell(searched, &holding->holders,
-                                 &holding->asking.rows.items[i].addr, 1, err);
-    return status;
-}
-
-/* Without room for its files the types keep what their bytes say, and holders stay unknown. */
-static int search(struct cf_holding *holding, const struct cf_context *ctx,
-                  const struct cf_reading *reading, bool retained, struct cf_err *err) {
-    const struct cf_holders_input input = {
-        .mem = reading->mem, .mark = holding->reach->mark, .roots = &holding->reach->roots,
-        .silent = holding->reach->silent, .nr_silent = holding->reach->nr_silent,
-        .whole = is_thorough(holding, retained),
-    };
-    int status = cf_holders_find(ctx, &input, &holding->holders, err);
-    if (status == CF_OK && holding->holders.parents != NULL)
-        status = name_memory(holding, ctx, &input, err);
-    cf_holders_drop_parents(&holding->holders);
-    if (status != CF_EOUTPUT && status != CF_EUSAGE)
+        return cf_asking_add_memory(&holding->asking, holding->types, err);
+    if (status != CF_EOUTPUT)
         return status;
-    cf_log(ctx, "holders are not looked for: %s", err != NULL ? err->text : "no room");
-    cf_holders_fini(&holding->holders);
+    cf_log(ctx, "whose memory nameless chunks are is not looked for: %s",
+           err != NULL ? err->text : "no room");
     return CF_OK;
 }
 
@@ -202,10 +182,12 @@ int cf_holding_find(struct cf_holding *holding, const struct cf_context *ctx,
     cf_objects_init(&holding->objects, input->reading->mem, input->reading->modules, input->claims,
                     &variables);
     int status = cf_asking_choose(&holding->asking, input->reach->mark, input->kept, types, err);
+    if (status == CF_OK && input->reach->parents != NULL && is_thorough(holding, input->retained))
+        status = name_memory(holding, ctx, input->reading->mem, err);
     for (size_t i = 0; i < holding->asking.rows.len && status == CF_OK; i++)
         status = cf_holders_ask(&holding->holders, holding->asking.rows.items[i].addr, err);
     if (status == CF_OK)
-        status = search(holding, ctx, input->reading, input->retained, err);
+        status = cf_holders_find(&holding->holders, input->reading->mem, input->reach, err);
     for (size_t i = 0; i < holding->asking.rows.len && status == CF_OK; i++)
         status = weigh(holding, &holding->asking.rows.items[i], err);
     return status == CF_OK ? count_held(holding, ctx, input->reading->mem, input->retained, err)

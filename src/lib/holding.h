@@ -47,9 +47,9 @@ struct cf_holding_input {
 };
 
 /* After the mark, types, pins and the budget. `holding` is all zero; borrows all of `input`. Where
- * there is no room for the search's file, holders stay unknown and the reason is logged. What
- * holders keep alive, and whose memory the nameless chunks are, is counted on heaps of up to
- * CF_HELD_CHUNKS_MAX reached chunks, or with `retained`. */
+ * `reach` knows no ways, holders stay unknown. What holders keep alive, and whose memory the
+ * nameless chunks are, is counted on heaps of up to CF_HELD_CHUNKS_MAX reached chunks, or with
+ * `retained`. */
 int cf_holding_find(struct cf_holding *holding, const struct cf_context *ctx,
                     const struct cf_holding_input *input, struct cf_types *types,
                     struct cf_err *err);

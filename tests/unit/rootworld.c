@@ -24,8 +24,8 @@ struct rootworld *rootworld_new(enum cf_machine machine, size_t cap, uint64_t he
 }
 
 void rootworld_free(struct rootworld *w) {
+    cf_reach_fini_mark(&w->reach);
     cf_array_free(&w->reach.roots.rows);
-    cf_mark_free(w->reach.mark);
     cf_chunkmap_free(w->map);
     cf_mem_free(w->mem);
     cf_core_free(w->core);
@@ -94,11 +94,7 @@ void rw_mark(struct rootworld *w) {
                                 .start = ROOTS_AT + (uint64_t)kind * PAGE,
                                 .end = ROOTS_AT + (uint64_t)(kind + 1) * PAGE};
     }
-    struct cf_mark_input input = {
-        .mem = w->mem, .map = w->map, .roots = w->reach.roots.rows.items,
-        .nr_roots = w->reach.roots.rows.len, .silent = &w->silent, .nr_silent = w->silent != 0,
-    };
-    assert_int_equal(cf_mark_run(NULL, &input, &w->reach.mark, &err), CF_OK);
     w->reach.silent = &w->silent;
     w->reach.nr_silent = w->silent != 0;
+    assert_int_equal(cf_reach_mark(NULL, w->mem, w->map, &w->reach, &err), CF_OK);
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "analysis/belong.h"
-#include "analysis/holders.h"
 #include "rootworld.h"
 
 enum { CODE = 0x400000, DATA = 0x500000, LONG = 20000 };
@@ -17,7 +16,6 @@ enum { CODE = 0x400000, DATA = 0x500000, LONG = 20000 };
 struct world {
     struct rootworld *root;
     struct cf_types *types;
-    struct cf_holders holders;
 };
 
 static bool test_symbol(void *source, uint64_t addr, char *out, size_t bytes, uint64_t *offset) {
@@ -64,31 +62,21 @@ static void settle(struct world *w) {
     static const struct cf_namer namer = {.symbol = test_symbol};
     rw_mark(w->root);
     const struct cf_resolver *resolver = cf_mark_resolver(w->root->reach.mark);
-    assert_int_equal(cf_ranks_init(&w->root->reach.ranks, resolver, &err), CF_OK);
     const struct cf_types_input input = {
         .mem = w->root->mem, .resolver = resolver, .ranks = &w->root->reach.ranks,
         .namer = &namer,
     };
     assert_int_equal(cf_types_new(NULL, &input, &w->types, &err), CF_OK);
     cf_types_count(w->types, w->root->reach.mark);
-    const struct cf_holders_input search = {
-        .mem = w->root->mem, .mark = w->root->reach.mark, .roots = &w->root->reach.roots,
-        .whole = true,
-    };
-    assert_int_equal(cf_holders_ask(&w->holders, w->root->chunks[0].addr, &err), CF_OK);
-    assert_int_equal(cf_holders_find(NULL, &search, &w->holders, &err), CF_OK);
-    assert_non_null(w->holders.parents);
     const struct cf_belong_input belong = {
-        .mem = w->root->mem, .reach = &w->root->reach, .parents = w->holders.parents,
-        .source = w->root, .name = name_root,
+        .mem = w->root->mem, .reach = &w->root->reach, .source = w->root,
+        .name = name_root,
     };
     assert_int_equal(cf_belong_count(NULL, &belong, w->types, &err), CF_OK);
 }
 
 static void end(struct world *w) {
     cf_types_free(w->types);
-    cf_holders_fini(&w->holders);
-    cf_ranks_fini(&w->root->reach.ranks);
     rootworld_free(w->root);
 }
 

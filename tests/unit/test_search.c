@@ -1,0 +1,159 @@
+/* The links between chunks and the search over them, against the mark that reads the core. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "analysis/search.h"
+#include "rootworld.h"
+
+static uint64_t random_below(uint64_t *seed, uint64_t limit) {
+    *seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
+    return (*seed >> 33) % limit;
+}
+
+/* Chunks of many sizes, in all states, whose words lead anywhere: to users, into middles, past
+ * ends, to headers, to nothing. */
+static struct rootworld *random_world(uint64_t seed) {
+    enum { CHUNKS = 600 };
+    static const enum cf_machine machines[] = {CF_MACHINE_X86_64, CF_MACHINE_I386,
+                                               CF_MACHINE_AARCH64};
+    struct rootworld *w =
+        rootworld_new(machines[seed % 3], CHUNKS, (uint64_t)CHUNKS * 40 * 16 + PAGE);
+    for (size_t i = 0; i < CHUNKS; i++)
+        (void)rw_add_in(w, 2 + random_below(&seed, i % 50 == 0 ? 38 : 6),
+                        random_below(&seed, 4) == 0 ? CF_CHUNK_FREE : CF_CHUNK_LIVE);
+    w->mmapped = (struct cf_mmapped){.addr = MMAPPED_AT, .bytes = 0x21000, .map_start = MMAPPED_AT,
+                                     .map_end = MMAPPED_AT + 0x21000, .usable_bytes = 0x20ff0};
+    synth_segment(w->synth, MMAPPED_AT, 0x21000, SYNTH_RW);
+    for (size_t i = 0; i < CHUNKS; i++)
+        for (uint64_t n = random_below(&seed, 5); n > 0; n--) {
+            const struct cf_chunk *from = &w->chunks[i];
+            uint64_t words = (from->bytes - w->word) / w->word;
+            uint64_t to = HEAP_AT + random_below(&seed, w->next - HEAP_AT);
+            if (random_below(&seed, 3) > 0)
+                to = rw_user(w, w->chunks[random_below(&seed, CHUNKS)].addr);
+            if (random_below(&seed, 60) == 0)
+                to = MMAPPED_AT + random_below(&seed, 0x21010);
+            synth_put_word(w->synth,
+                           rw_user(w, from->addr) + w->word * random_below(&seed, words), to);
+        }
+    for (unsigned i = 0; i < 3; i++)
+        synth_put_word(w->synth, MMAPPED_AT + 0x10000 + 8 * i,
+                       rw_user(w, w->chunks[random_below(&seed, CHUNKS)].addr));
+    for (int kind = CF_ROOT_STACK; kind < CF_NR_ROOT_KINDS; kind++)
+        rw_root(w, (enum cf_root_kind)kind, (unsigned)random_below(&seed, 100),
+                w->chunks[random_below(&seed, CHUNKS)].addr);
+    w->silent = rw_user(w, w->chunks[random_below(&seed, CHUNKS)].addr);
+    return w;
+}
+
+static struct cf_mark *mark_from_core(const struct rootworld *w) {
+    struct cf_mark *mark;
+    const struct cf_mark_input input = {
+        .mem = w->mem, .map = w->map, .roots = w->reach.roots.rows.items,
+        .nr_roots = w->reach.roots.rows.len, .silent = &w->silent, .nr_silent = w->silent != 0,
+    };
+    assert_int_equal(cf_mark_run(NULL, &input, &mark, NULL), CF_OK);
+    return mark;
+}
+
+static void what_the_search_reaches_is_what_the_mark_reaches(void **state) {
+    (void)state;
+    size_t reached = 0, all = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct rootworld *w = random_world(seed);
+        w->reach.queue_cap = seed % 2 ? 0 : 4;
+        rw_mark(w);
+        assert_non_null(w->reach.parents);
+        struct cf_mark *mark = mark_from_core(w);
+        for (size_t i = 0; i < w->nr_chunks; i++, all++) {
+            bool is_reached = cf_mark_reached_at(mark, w->chunks[i].addr);
+            assert_int_equal(cf_mark_reached_at(w->reach.mark, w->chunks[i].addr), is_reached);
+            reached += is_reached;
+        }
+        assert_int_equal(cf_mark_reached_at(mark, MMAPPED_AT),
+                         cf_mark_reached_at(w->reach.mark, MMAPPED_AT));
+        cf_mark_free(mark);
+        rootworld_free(w);
+    }
+    assert_true(reached > all / 3 && reached < all - all / 20);
+}
+
+/* Steps by the definition: what roots lead to is one away, and each link is one step more. */
+static uint32_t *distances(const struct cf_links *links, const struct rootworld *w) {
+    size_t nr = links->ranks->nr;
+    uint32_t *steps = calloc(nr, sizeof *steps); /* 0: not reached */
+    assert_non_null(steps);
+    for (size_t kind = CF_ROOT_STACK; kind < CF_NR_ROOT_KINDS; kind++)
+        for (unsigned i = 0; i < PAGE / w->word; i++) {
+            uint64_t word;
+            assert_true(cf_mem_word(w->mem, rw_root_word(w, (enum cf_root_kind)kind, i), &word));
+            size_t number = cf_resolver_target(links->ranks->resolver, word);
+            size_t rank = number == CF_NO_CHUNK ? CF_NO_CHUNK : cf_ranks_of(links->ranks, number);
+            if (rank != CF_NO_CHUNK)
+                steps[rank] = 1;
+        }
+    for (bool changes = true; changes;) {
+        changes = false;
+        for (size_t v = 0; v < nr; v++)
+            for (uint32_t i = links->first[v]; steps[v] != 0 && i < links->first[v + 1]; i++) {
+                uint32_t *to = &steps[links->to[i]];
+                if (*to == 0 || *to > steps[v] + 1) {
+                    *to = steps[v] + 1;
+                    changes = true;
+                }
+            }
+    }
+    return steps;
+}
+
+static void ways_are_the_shortest(void **state) {
+    (void)state;
+    for (uint64_t seed = 100; seed < 130; seed++) {
+        struct rootworld *w = random_world(seed);
+        w->reach.queue_cap = seed % 2 ? 0 : 4;
+        rw_mark(w);
+        uint32_t *steps = distances(&w->reach.links, w);
+        for (size_t rank = 0; rank < w->reach.ranks.nr; rank++) {
+            struct cf_way_end end = {0};
+            bool has_way = cf_parents_end(w->reach.parents, rank, &end);
+            assert_int_equal(has_way, steps[rank] != 0);
+            assert_int_equal(end.nr_chunks, steps[rank]);
+        }
+        free(steps);
+        rootworld_free(w);
+    }
+}
+
+static void links_stand_in_the_order_of_words_without_selves_and_repetitions(void **state) {
+    (void)state;
+    struct rootworld *w = rootworld_new(CF_MACHINE_X86_64, 8, PAGE);
+    uint64_t a = rw_add(w, 8), freed = rw_add_in(w, 4, CF_CHUNK_FREE), b = rw_add(w, 4);
+    uint64_t c = rw_add(w, 4), quiet = rw_add(w, 4);
+    const uint64_t to[] = {c, c, b, a, freed, b, c};
+    for (unsigned i = 0; i < sizeof to / sizeof *to; i++)
+        rw_point(w, a, i, to[i]);
+    rw_point(w, quiet, 0, a);
+    rw_point(w, c, 5, a);
+    w->silent = rw_user(w, quiet);
+    rw_mark(w);
+    const struct cf_links *links = &w->reach.links;
+    static const uint32_t first[] = {0, 3, 3, 4, 4}, wanted[] = {2, 1, 2, 0};
+    assert_int_equal(w->reach.ranks.nr, 4);
+    assert_memory_equal(links->first, first, sizeof first);
+    assert_memory_equal(links->to, wanted, sizeof wanted);
+    rootworld_free(w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_the_search_reaches_is_what_the_mark_reaches),
+        cmocka_unit_test(ways_are_the_shortest),
+        cmocka_unit_test(links_stand_in_the_order_of_words_without_selves_and_repetitions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
