@@ -5,15 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the scenario has in its heap, and what this test puts into its environment. */
+/* What the scenario has in its heap, and what this test puts into its environment and on its
+ * command line. */
 #define HEAP_SECRET "request-39999-secret"
 #define ANY_HEAP_SECRET "-secret"
 #define ENVIRONMENT_SECRET "hush-this-is-nobodys-business"
+#define ARGUMENT_SECRET "pass=nor-is-this-anybodys"
 
 static struct e2e_run run = {.scenario = "contexts"};
+static char command[PATH_ROOM + 128];
 
 static int make_core(void **state) {
     (void)state;
+    char program[PATH_ROOM];
+    if (!process_generator("truth", program))
+        return -1;
+    snprintf(command, sizeof command, "exec '%s' contexts truth --" ARGUMENT_SECRET, program);
+    run.command = command;
     return setenv("CF_TEST_TOKEN", ENVIRONMENT_SECRET, 1) == 0 && e2e_make_core(&run) ? 0 : -1;
 }
 
@@ -51,6 +59,7 @@ static void the_core_has_the_secrets(void **state) {
     (void)state;
     assert_true(file_has(run.core, HEAP_SECRET));
     assert_true(file_has(run.core, ENVIRONMENT_SECRET));
+    assert_true(file_has(run.core, ARGUMENT_SECRET));
 }
 
 static void a_database_has_none_of_them(void **state) {
@@ -58,6 +67,7 @@ static void a_database_has_none_of_them(void **state) {
     analyze_with(NULL);
     assert_false(file_has(run.db_path, ANY_HEAP_SECRET));
     assert_false(file_has(run.db_path, ENVIRONMENT_SECRET));
+    assert_false(file_has(run.db_path, ARGUMENT_SECRET));
     assert_true(e2e_open(&run));
     e2e_no_rows(run.db, "SELECT * FROM v_preview");
     e2e_no_rows(run.db, "SELECT * FROM meta WHERE key = 'previews' AND value != 0");
@@ -65,11 +75,25 @@ static void a_database_has_none_of_them(void **state) {
     run.db = NULL;
 }
 
+/* Whatever else goes into it. */
+static void no_option_but_previews_lets_one_in(void **state) {
+    (void)state;
+    static const char *const options[] = {"--retained", "--chunks=compact", "--safe", "--no-reach"};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        analyze_with(options[i]);
+        assert_false(file_has(run.db_path, ANY_HEAP_SECRET));
+        assert_false(file_has(run.db_path, ENVIRONMENT_SECRET));
+        assert_false(file_has(run.db_path, ARGUMENT_SECRET));
+        assert_int_equal(remove(run.db_path), 0);
+    }
+}
+
 static void previews_show_the_texts_that_were_asked_for(void **state) {
     (void)state;
     analyze_with("--previews");
     assert_true(file_has(run.db_path, ANY_HEAP_SECRET));
     assert_false(file_has(run.db_path, ENVIRONMENT_SECRET));
+    assert_false(file_has(run.db_path, ARGUMENT_SECRET));
     assert_true(e2e_open(&run));
     assert_true(e2e_number(run.db, "SELECT count(*) FROM v_preview WHERE type = '(text)' AND "
                                    "preview GLOB 'request-*-secret'", 0) > 0);
@@ -83,6 +107,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_core_has_the_secrets),
         cmocka_unit_test(a_database_has_none_of_them),
+        cmocka_unit_test(no_option_but_previews_lets_one_in),
         cmocka_unit_test(previews_show_the_texts_that_were_asked_for),
     };
     return cmocka_run_group_tests_name("privacy", tests, make_core, remove_core);
