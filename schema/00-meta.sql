@@ -28,6 +28,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('meta', 'value', '', 'Its value; NULL or empty where it is not known.'),
 ('meta key', '', '', 'The keys of the table meta.'),
 ('meta key', 'schema_version', 'count', 'Version of these tables and views.'),
+('meta key', 'schema_revision', 'text', 'Which state of that version: views and columns are added within one. A database of another one is read as long as it has the columns that are asked for.'),
 ('meta key', 'tool_version', 'text', 'Version of corefrag that wrote the database.'),
 ('meta key', 'core_path', 'text', 'The core file, as named on the command line.'),
 ('meta key', 'core_bytes', 'bytes', 'Size of the core file.'),

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "store/compat.h"
 #include "store/db_internal.h"
 
 struct cf_stmt {
@@ -99,7 +100,7 @@ static int check_schema(struct cf_db *db, const char *path, struct cf_err *err) 
                           "%s: schema version %lld is newer than this corefrag's (%d); use the"
                           " version that wrote it",
                           path, (long long)version, CF_SCHEMA_VERSION);
-    return CF_OK;
+    return cf_compat_check(db, path, err);
 }
 
 int cf_db_open(const char *path, struct cf_db **out, struct cf_err *err) {

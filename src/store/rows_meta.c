@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/compat.h"
 #include "store/insert.h"
 #include "store/rows.h"
 
@@ -85,11 +86,14 @@ int cf_rows_meta(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf
     const struct cf_malloc *found = cf_ptmalloc_malloc(pt);
     const struct cf_mem *mem = cf_malloc_mem(found);
     CF_CLEANUP_INSERT struct cf_insert in = {0};
+    char revision[CF_REVISION_BYTES];
     int status = cf_insert_begin(&in, db, "meta", "key, value", err);
     if (status != CF_OK)
         return status;
     struct writer to = {.in = &in, .status = CF_OK, .err = err};
+    cf_schema_revision(revision);
     put_u64(&to, "schema_version", CF_SCHEMA_VERSION);
+    put_text(&to, "schema_revision", revision);
     put_text(&to, "tool_version", cf_version());
     put_text(&to, "core_path", meta->core_path);
     put_core(&to, mem);

@@ -16,6 +16,7 @@
 #include "store/chunk_source.h"
 #include "store/chunk_vtab.h"
 #include "store/insert.h"
+#include "store/compat.h"
 #include "store/store.h"
 #include "toyheap.h"
 
@@ -223,6 +224,56 @@ static void only_our_databases_are_opened(void **state) {
     cf_db_free(db);
 }
 
+/* A database as another version would have written it: `sql` changes its schema. */
+static void make_db_of_another_version(const char *path, const char *sql) {
+    CF_CLEANUP_STORE struct cf_store *store = NULL;
+    struct cf_err err;
+    assert_int_equal(cf_store_create(NULL, path, true, &store, &err), 0);
+    put_version(cf_store_db(store), CF_SCHEMA_VERSION);
+    assert_int_equal(cf_db_exec(cf_store_db(store),
+                                "INSERT INTO meta VALUES ('schema_revision', '0123456789abcdef'),"
+                                " ('core_path', 'core.77')",
+                                &err),
+                     0);
+    assert_int_equal(cf_db_exec(cf_store_db(store), sql, &err), 0);
+    assert_int_equal(cf_store_commit(store, &err), 0);
+}
+
+static void another_versions_database_has_to_have_all_columns(void **state) {
+    const struct folder *folder = *state;
+    static const struct {
+        const char *sql;
+        bool lacks;
+    } cases[] = {
+        {"SELECT 1", false},
+        {"CREATE VIEW v_more AS SELECT 1 AS one", false},
+        {"DROP VIEW v_heap; CREATE VIEW v_heap AS SELECT heap_id, 1 AS start FROM heap", true},
+        {"DROP VIEW v_advice", true},
+        {"ALTER TABLE doc RENAME COLUMN unit TO units", true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct cf_db *db = NULL;
+        struct cf_err err;
+        make_db_of_another_version(folder->db, cases[i].sql);
+        int expected = cases[i].lacks ? CF_ENOTDB : CF_OK;
+        assert_int_equal(cf_db_open(folder->db, &db, &err), expected);
+        cf_db_free(db);
+        if (!cases[i].lacks)
+            continue;
+        assert_non_null(strstr(err.text, folder->db));
+        assert_non_null(strstr(err.text, " lacks what this one asks for"));
+        assert_non_null(strstr(err.text, "corefrag analyze core.77 -o "));
+    }
+}
+
+static void a_revision_is_sixteen_digits(void **state) {
+    (void)state;
+    char revision[CF_REVISION_BYTES];
+    cf_schema_revision(revision);
+    assert_int_equal(strspn(revision, "0123456789abcdef"), 16);
+    assert_int_equal(revision[16], '\0');
+}
+
 /* ---- chunks ---- */
 
 /* Loads `map` and returns how many rows of `chunk` satisfy `sql`. */
@@ -400,6 +451,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(the_same_rows_make_the_same_bytes, make_folder,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(only_our_databases_are_opened, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(another_versions_database_has_to_have_all_columns,
+                                        make_folder, remove_folder),
+        cmocka_unit_test(a_revision_is_sixteen_digits),
         cmocka_unit_test_setup_teardown(rows_equal_the_iterator, make_folder, remove_folder),
         cmocka_unit_test(rows_come_in_the_order_of_their_keys),
         cmocka_unit_test_setup_teardown(only_the_chunks_asked_for_are_kept, make_folder,
