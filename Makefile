@@ -54,7 +54,7 @@ REPLAY_BIN := $(FUZZ:tests/fuzz/fuzz_%.c=$(B)/tests/fuzz/replay_%)
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SUFFIXES:
-.PHONY: all deps demo samples test check test-unit golden test-e2e test-html test-fuzz test-docs gen lint bench fuzz \
+.PHONY: all deps demo samples test check test-unit golden test-e2e test-html test-fuzz test-docs gen lint bench bench-readme fuzz \
 	valgrind asan install uninstall test-install format clean help FORCE
 
 all: $(if $(wildcard src/lib/analyze.c),build/corefrag) build/libcorefrag.a ## the program and the library (default)
@@ -198,11 +198,27 @@ $(B)/tests/fuzz/replay_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/replay.o $(B)
 
 # ---- speed ----
 
-bench: all build/bench $(GEN_BIN) ## paired runs against sqlite3 and cat, BENCH_CHUNKS=5000000
-	@build/bench $(BENCH_CHUNKS)
+# All sizes of the readme: make bench BENCH_CHUNKS="5000000 20000000 50000000"
+BENCH_CHUNKS ?= 5000000
+BENCH_ROUNDS ?= 5
+BENCH_SRC := $(filter-out %/pass.c,$(wildcard tests/bench/*.c))
 
-build/bench: tests/bench/bench.c Makefile
-	$(call say,CC) $(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -g -o $@ $<
+bench: all build/bench build/bench-pass $(GEN_BIN) ## against sqlite3 and cat, BENCH_CHUNKS=5000000
+	@build/bench -r $(BENCH_ROUNDS) $(BENCH_CHUNKS)
+
+build/bench: $(BENCH_SRC) $(wildcard tests/bench/*.h) Makefile
+	$(call say,CC) $(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) $(ERROR) -O2 -g -o $@ $(BENCH_SRC)
+
+# Passes of the program's own, with clocks around them.
+build/bench-pass: private LDFLAGS_ALL += $(patsubst %,-Wl$(comma)--wrap=%,cf_walk_heaps cf_ptmalloc_walk)
+build/bench-pass: build/release/tests/bench/pass.o build/release/libcorefrag.a
+	$(LINK)
+
+# The readme's table of figures, from the last run.
+bench-readme: ## writes what the last `make bench` measured into README.md
+	@test -s build/bench.md
+	@sed -i -e '/^<!-- bench -->/,/^<!-- end of bench -->/{//!d}' \
+		-e '/^<!-- bench -->/r build/bench.md' README.md
 
 # ---- the demonstration ----
 

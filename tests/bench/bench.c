@@ -1,183 +1,40 @@
 /*
  * Measures corefrag against the tools that bound it, on this machine, in one go.
  *
- *     build/bench [CHUNKS] [ROUNDS]        5,000,000 chunks and 5 rounds are the defaults
+ *     build/bench [-r ROUNDS] [CHUNKS...]     5 rounds and 5,000,000 chunks unless told
  *
- * Seconds of one machine mean little on another; ratios hold. So every row runs a pair, ours and
- * the yardstick, one right after the other, ROUNDS times, and shows the median of the ratios. CPU
- * is user and system time of the process and its children, memory the largest resident set,
- * both as wait4() tells them. The core is made by build/gen/big, read once before the
- * first pair so that the page cache holds it, and removed at the end with everything else below
- * build/bench.d (set KEEP=1 to keep it).
+ * Seconds of one machine mean little on another; ratios hold. So in each round every command of a
+ * section runs once, one right after the other, and each row shows the median of what the rounds
+ * gave: of ours, of the yardstick, and of their ratios. Cores are made by build/gen/big and
+ * build/gen/scale, read once before the first round so that the page cache holds them, and removed
+ * with everything else in build/bench.d (KEEP=1 keeps it). The table for the readme is left in
+ * build/bench.md. The status is 1 where a command failed, or gave nothing to measure; a missed
+ * target only shows in its row.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-enum { ROUNDS_MAX = 25, COMMAND_MAX = 2048 };
+#include "measure.h"
+#include "sections.h"
 
-#define FOLDER "build/bench.d"
-#define CORE FOLDER "/core"
-#define DB FOLDER "/ours.db"
+enum { ROUNDS_MAX = 25, SIZES_MAX = 8 };
 
-struct sample {
-    double cpu;
-    double wall;
-    double rss_mib;
-    double anonymous_mib;
-    int exit_status;
+/* What the rounds of a section gave, command by command. */
+struct results {
+    unsigned rounds;
+    struct sample samples[COMMANDS_MAX][ROUNDS_MAX];
+    bool complete[COMMANDS_MAX];
 };
 
-enum measure { CPU, WALL, RSS, ANONYMOUS, DB_BYTES };
-
-/* One row: `ours` against `theirs` (ratio), or against a fixed limit where `theirs` is NULL. */
-struct row {
-    const char *what;
-    enum measure measure;
-    const char *ours;
-    const char *theirs;
-    double target; /* 0 for memory: see memory_target() */
-};
-
-/* $CHUNKS is the number of chunks. */
-#define STOCK                                                                                     \
-    "rm -f " FOLDER "/stock.db; exec sqlite3 " FOLDER "/stock.db \"CREATE TABLE t(a INTEGER "      \
-    "PRIMARY KEY, size, state); INSERT INTO t SELECT value*96, 96, value%2 FROM "                 \
-    "generate_series(1,$CHUNKS);\""
-#define OURS(options) "exec build/corefrag analyze " CORE " -o " DB " --force" options
-#define QUERY(sql) "exec sqlite3 " DB " \"" sql "\""
-#define CAT "exec cat " CORE " > /dev/null"
-#define CAT_CP "cat " CORE " > /dev/null; exec cp " DB " " FOLDER "/copy.db"
-
-static const struct row rows[] = {
-    {"analyze / sqlite3 inserting as many rows, CPU", CPU, OURS(""), STOCK, 1.0},
-    {"analyze, anonymous memory, MiB", ANONYMOUS, OURS(""), NULL, 0},
-    {"analyze, largest resident set, MiB", RSS, OURS(""), NULL, 0},
-    {"analyze --no-reach, largest resident set, MiB", RSS, OURS(" --no-reach"), NULL, 0},
-    {"analyze, bytes of the database a chunk", DB_BYTES, OURS(""), NULL, 16},
-    {"report, wall", WALL, "exec build/corefrag report " DB " > /dev/null", NULL, 2.0},
-    {"report --format html, wall", WALL,
-     "exec build/corefrag report " DB " --format html > /dev/null", NULL, 2.0},
-    {"SQL: the chunk at an address, CPU", CPU,
-     QUERY("SELECT * FROM v_chunk WHERE address = (SELECT max(below_address) FROM v_hole)"), NULL,
-     0.010},
-    {"SQL: the twenty largest free chunks, CPU", CPU,
-     QUERY("SELECT * FROM v_chunk WHERE state = 'free' AND size_bytes >= 4096 "
-           "ORDER BY size_bytes DESC LIMIT 20"),
-     NULL, 0.010},
-    {"SQL: size classes, CPU", CPU,
-     QUERY("SELECT state, sum(chunks), sum(bytes) FROM v_size_class GROUP BY state"), NULL, 0.010},
-    {"analyze --no-reach / the same inserts, CPU", CPU, OURS(" --no-reach"), STOCK, 0.15},
-    {"analyze --no-reach / cat CORE; cp DB, wall", WALL, OURS(" --no-reach"), CAT_CP, 3.0},
-    {"walk alone (--chunks none --no-reach) / cat CORE, wall", WALL,
-     OURS(" --no-reach --chunks none"), CAT, 1.0},
-};
-
-static double seconds(struct timeval t) {
-    return (double)t.tv_sec + (double)t.tv_usec / 1e6;
+static double heap_mib(const struct section *section) {
+    struct sample said;
+    return measure_run(section->heap_bytes, &said) ? said.said[0] / 1048576 : 0;
 }
 
-static double now(void) {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-/* VmHWM counts the mapped core too; the anonymous part has no high-water mark, so it is watched. */
-static double anonymous_mib(pid_t pid) {
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    FILE *status = fopen(path, "r");
-    if (status == NULL)
-        return 0;
-    char line[256];
-    unsigned long long kib = 0;
-    while (fgets(line, sizeof line, status) != NULL)
-        if (sscanf(line, "RssAnon: %llu", &kib) == 1)
-            break;
-    (void)fclose(status);
-    return (double)kib / 1024;
-}
-
-/* Waits for `pid`; looks at its memory every two milliseconds. */
-static bool wait_watching(pid_t pid, int *status, struct rusage *usage, double *anonymous) {
-    for (;;) {
-        pid_t ended = wait4(pid, status, WNOHANG, usage);
-        if (ended != 0)
-            return ended == pid;
-        double mib = anonymous_mib(pid);
-        if (mib > *anonymous)
-            *anonymous = mib;
-        (void)usleep(2000);
-    }
-}
-
-/* Runs `command` in a shell, stdout dropped unless `loud`; false when it could not be started. */
-static bool run(const char *command, bool loud, struct sample *out) {
-    double started = now();
-    pid_t pid = fork();
-    if (pid < 0)
-        return false;
-    if (pid == 0) {
-        int null = open("/dev/null", O_RDWR);
-        (void)dup2(null, 0);
-        (void)dup2(loud ? 2 : null, 1);
-        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-        _exit(127);
-    }
-    int status;
-    struct rusage usage;
-    out->anonymous_mib = 0;
-    if (!wait_watching(pid, &status, &usage, &out->anonymous_mib))
-        return false;
-    out->wall = now() - started;
-    out->cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime);
-    out->rss_mib = (double)usage.ru_maxrss / 1024;
-    out->exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    return true;
-}
-
-/* Complains when the command fails. */
-static bool run_row(const char *command, struct sample *out) {
-    if (!run(command, false, out))
-        return false;
-    if (out->exit_status == 0)
-        return true;
-    fprintf(stderr, "exit status %d: %s\n", out->exit_status, command);
-    return false;
-}
-
-static int compare_doubles(const void *a, const void *b) {
-    double left = *(const double *)a;
-    double right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
-static double median(const double *values, unsigned n) {
-    double sorted[ROUNDS_MAX];
-    memcpy(sorted, values, n * sizeof *values);
-    qsort(sorted, n, sizeof *sorted, compare_doubles);
-    return n % 2 != 0 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
-}
-
-static double file_bytes(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 ? (double)st.st_size : 0;
-}
-
-static double value_of(enum measure measure, const struct sample *sample,
-                       unsigned long long chunks) {
-    switch (measure) {
+static double value_of(const struct operand *operand, const struct sample *sample) {
+    switch (operand->measure) {
     case CPU:
         return sample->cpu;
     case WALL:
@@ -186,84 +43,241 @@ static double value_of(enum measure measure, const struct sample *sample,
         return sample->rss_mib;
     case ANONYMOUS:
         return sample->anonymous_mib;
-    case DB_BYTES:
-        return file_bytes(DB) / (double)chunks;
+    case SAID:
+        return sample->said[0];
+    case SAID_NEXT:
+        return sample->said[1];
+    case FILE_BYTES:
+        return measure_file_bytes(operand->file);
     }
     return 0;
 }
 
-/* 3 % of the core and 32 MiB for ourselves, 64 MiB more with the pages of the core. */
-static double memory_target(enum measure measure) {
-    double own = 32 + 0.03 * file_bytes(CORE) / 1048576;
-    return measure == RSS ? own + 64 : own;
+/* Those that ran in the first round only are the same in each. */
+static double value_in(const struct section *section, const struct results *results,
+                       const struct operand *operand, unsigned round) {
+    bool once = section->commands[operand->command].once;
+    return value_of(operand, &results->samples[operand->command][once ? 0 : round]);
 }
 
-static void print_row(const struct row *row, double ours, double theirs, double result) {
-    double target = row->target > 0 ? row->target : memory_target(row->measure);
-    const char *unit = row->measure == CPU || row->measure == WALL ? "s" : "";
-    printf("%-55s %9.3f%-1s", row->what, ours, unit);
-    if (row->theirs != NULL)
-        printf(" %9.3f%-1s", theirs, unit);
-    else
-        printf(" %10s", "");
-    printf(" %9.3f %8.2f  %s\n", result, target, result <= target ? "holds" : "MISSED");
-    (void)fflush(stdout);
-}
-
-static bool measure_row(const struct row *row, unsigned long long chunks, unsigned rounds) {
-    double ours[ROUNDS_MAX], theirs[ROUNDS_MAX], results[ROUNDS_MAX];
-    for (unsigned i = 0; i < rounds; i++) {
-        struct sample sample;
-        theirs[i] = 1;
-        if (!run_row(row->ours, &sample))
-            return false;
-        ours[i] = value_of(row->measure, &sample, chunks);
-        if (row->theirs != NULL) {
-            if (!run_row(row->theirs, &sample))
-                return false;
-            theirs[i] = value_of(row->measure, &sample, chunks);
-        }
-        results[i] = ours[i] / theirs[i];
+static double target_of(const struct section *section, const struct row *row) {
+    double own = 32 + 0.03 * heap_mib(section);
+    switch (row->limit) {
+    case MEMORY_OWN:
+        return own;
+    case MEMORY_ALL:
+        return own + 64;
+    case FIXED:
+        break;
     }
-    print_row(row, median(ours, rounds), median(theirs, rounds), median(results, rounds));
-    return true;
+    return row->target;
 }
 
-/* The core: of a program that makes CHUNKS chunks and aborts. */
-static bool make_core(void) {
-    struct sample sample;
-    (void)run("rm -rf " FOLDER "; mkdir -p " FOLDER " && cd " FOLDER " && ulimit -c unlimited && "
-              "{ ../gen/big $CHUNKS; } 2>log; test -s core || mv core.* core",
-              true, &sample);
-    return file_bytes(CORE) > 0 && run(CAT, false, &sample);
+static const char *verdict_of(const struct row *row, double result, double target) {
+    if (!(result > 0))
+        return "FAILED";
+    if (target == 0)
+        return "";
+    if (result > target)
+        return "MISSED";
+    return row->stretch > 0 && result <= row->stretch ? "holds, stretch too" : "holds";
 }
 
-static void print_machine(unsigned long long chunks, unsigned rounds) {
-    printf("%llu chunks, a core of %.0f MiB, %ld cores, medians of %u paired runs\n\n", chunks,
-           file_bytes(CORE) / 1048576, sysconf(_SC_NPROCESSORS_ONLN), rounds);
-    printf("%-55s %10s %10s %9s %8s  %s\n", "what", "ours", "theirs", "ratio", "target", "verdict");
+static void print_number(double value, const char *unit) {
+    printf(" %9.*f%-3s", value >= 100 ? 0 : value >= 10 ? 1 : value >= 0.1 ? 2 : 4, value, unit);
+}
+
+/* One row of the table; what it says stands in `out` for the readme. False: there was nothing. */
+static bool show_row(const struct section *section, const struct results *results,
+                     const struct row *row, double chunks, struct cell *out) {
+    double ours[ROUNDS_MAX], theirs[ROUNDS_MAX], ratios[ROUNDS_MAX];
+    bool complete = results->complete[row->ours.command] &&
+                    (row->theirs.command == NOTHING || results->complete[row->theirs.command]);
+    for (unsigned i = 0; complete && i < results->rounds; i++) {
+        ours[i] = value_in(section, results, &row->ours, i) /
+                  (row->ours.measure == FILE_BYTES ? chunks : 1);
+        theirs[i] = row->theirs.command == NOTHING
+                        ? 1
+                        : value_in(section, results, &row->theirs, i);
+        ratios[i] = ours[i] / theirs[i];
+        complete = ours[i] > 0 && theirs[i] > 0;
+    }
+    double result = complete ? measure_median(ratios, results->rounds) : NAN;
+    double target = target_of(section, row);
+    const char *unit = unit_of(row->ours.measure);
+    printf("  %-66s", row->what);
+    print_number(complete ? measure_median(ours, results->rounds) : NAN, unit);
+    if (row->theirs.command != NOTHING)
+        print_number(complete ? measure_median(theirs, results->rounds) : NAN, unit);
+    else
+        printf(" %12s", "");
+    print_number(result, row->theirs.command != NOTHING ? "" : unit);
+    if (target > 0)
+        print_number(target, row->theirs.command != NOTHING ? "" : unit);
+    else
+        printf(" %12s", "");
+    printf("  %s\n", verdict_of(row, result, target));
     (void)fflush(stdout);
+    *out = (struct cell){.result = result, .target = target};
+    return complete;
+}
+
+static bool run_commands(const struct section *section, struct results *results) {
+    bool complete = true;
+    for (size_t i = 0; i < section->nr_commands; i++)
+        results->complete[i] = true;
+    for (unsigned round = 0; round < results->rounds; round++)
+        for (size_t i = 0; i < section->nr_commands; i++) {
+            const struct command *command = &section->commands[i];
+            if (!results->complete[i] || (command->once && round > 0))
+                continue;
+            results->complete[i] = measure_run(command->text, &results->samples[i][round]);
+            complete = complete && results->complete[i];
+        }
+    return complete;
+}
+
+static bool has_room(double bytes) {
+    double free_bytes = measure_free_bytes("build");
+    if (free_bytes >= bytes)
+        return true;
+    fprintf(stderr, "bench: %.1f GB are needed in build/, %.1f GB are free\n", bytes / 1e9,
+            free_bytes / 1e9);
+    return false;
+}
+
+/* `nr` is handed to the commands as $N, twice as much as $N2. */
+static bool run_section(const struct section *section, unsigned long long nr, unsigned rounds,
+                        struct cell *cells) {
+    static struct results results;
+    struct sample sample;
+    char text[32], twice[32];
+    (void)snprintf(text, sizeof text, "%llu", nr);
+    (void)snprintf(twice, sizeof twice, "%llu", 2 * nr);
+    if (setenv("N", text, 1) != 0 || setenv("N2", twice, 1) != 0 ||
+        !has_room(section->room_bytes + section->room_bytes_each * (double)nr))
+        return false;
+    printf("\n%s", section->title);
+    printf(section->room_bytes_each > 0 ? " %llu chunks\n" : "\n", nr);
+    printf("  %-66s %12s %12s %12s %12s\n", "", "ours", "theirs", "result", "target");
+    bool complete = measure_run(section->prepare, &sample);
+    results.rounds = rounds;
+    for (size_t i = 0; i < ROWS_MAX; i++)
+        cells[i] = (struct cell){.result = NAN};
+    if (!complete)
+        printf("  FAILED: there is no core\n");
+    if (complete) {
+        complete = run_commands(section, &results);
+        for (size_t i = 0; i < section->nr_rows; i++)
+            complete = show_row(section, &results, &section->rows[i], (double)nr, &cells[i]) &&
+                       complete;
+    }
+    if (getenv("KEEP") == NULL)
+        complete = measure_run("rm -rf " FOLDER, &sample) && complete;
+    return complete;
+}
+
+/* ---- the readme's table ---- */
+
+static void put_cell(FILE *file, const struct row *row, const struct cell *cell) {
+    const char *unit = row->theirs.command != NOTHING ? "" : unit_of(row->ours.measure);
+    double value = cell->result;
+    if (!(value > 0)) {
+        (void)fprintf(file, " failed |");
+        return;
+    }
+    (void)fprintf(file, " %.*f%s%s%s |", value >= 10 ? 0 : value >= 0.1 ? 2 : 4, value,
+                  unit[0] != '\0' ? " " : "", unit,
+                  cell->target > 0 && value > cell->target ? " (missed)" : "");
+}
+
+static void put_target(FILE *file, const struct row *row) {
+    if (row->limit == MEMORY_OWN)
+        (void)fprintf(file, "3 %% + 32 MiB |");
+    else if (row->limit == MEMORY_ALL)
+        (void)fprintf(file, "3 %% + 96 MiB |");
+    else if (row->target > 0)
+        (void)fprintf(file, "%g%s%s |", row->target,
+                      row->theirs.command != NOTHING ? "" : " ",
+                      row->theirs.command != NOTHING ? "" : unit_of(row->ours.measure));
+    else
+        (void)fprintf(file, "|");
+}
+
+static void put_rows(FILE *file, const struct section *section, struct cell (*cells)[ROWS_MAX],
+                     size_t nr_columns) {
+    for (size_t i = 0; i < section->nr_rows; i++) {
+        (void)fprintf(file, "| %s | ", section->rows[i].what);
+        put_target(file, &section->rows[i]);
+        for (size_t k = 0; k < nr_columns; k++)
+            put_cell(file, &section->rows[i], &cells[k][i]);
+        (void)fprintf(file, "\n");
+    }
+}
+
+static bool run_sizes(const unsigned long long *sizes, size_t nr_sizes, unsigned rounds,
+                      FILE *file) {
+    static struct cell cells[SIZES_MAX][ROWS_MAX];
+    bool complete = true;
+    for (size_t i = 0; i < nr_sizes; i++)
+        complete = run_section(&size_section, sizes[i], rounds, cells[i]) && complete;
+    (void)fprintf(file, "| chunks | target |");
+    for (size_t i = 0; i < nr_sizes; i++)
+        (void)fprintf(file, " %g million |", (double)sizes[i] / 1e6);
+    (void)fprintf(file, "\n|---|---|");
+    for (size_t i = 0; i < nr_sizes; i++)
+        (void)fprintf(file, "---|");
+    (void)fprintf(file, "\n");
+    put_rows(file, &size_section, cells, nr_sizes);
+    return complete;
+}
+
+static bool run_scales(unsigned rounds, FILE *file) {
+    static struct cell cells[1][ROWS_MAX];
+    bool complete = true;
+    (void)fprintf(file, "\n| much of one thing | target | |\n|---|---|---|\n");
+    for (size_t i = 0; i < nr_scale_sections; i++) {
+        complete = run_section(scale_sections[i], scale_sections[i]->nr, rounds, cells[0]) &&
+                   complete;
+        put_rows(file, scale_sections[i], cells, 1);
+    }
+    return complete;
+}
+
+/* Fills `sizes`; their number, or 0 for a command line that cannot be. */
+static size_t parse(int argc, char **argv, unsigned *rounds, unsigned long long *sizes) {
+    size_t nr = 0;
+    for (int i = 1; i < argc; i++) {
+        char *end;
+        bool is_rounds = strcmp(argv[i], "-r") == 0 && i + 1 < argc;
+        unsigned long long value = strtoull(argv[is_rounds ? ++i : i], &end, 10);
+        if (*end != '\0' || value == 0 || nr == SIZES_MAX || (is_rounds && value > ROUNDS_MAX))
+            return 0;
+        if (is_rounds)
+            *rounds = (unsigned)value;
+        else
+            sizes[nr++] = value;
+    }
+    if (nr == 0)
+        sizes[nr++] = 5000000;
+    return nr;
 }
 
 int main(int argc, char **argv) {
-    unsigned long long chunks = argc > 1 ? strtoull(argv[1], NULL, 10) : 5000000;
-    unsigned long rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 5;
-    if (chunks == 0 || rounds == 0 || rounds > ROUNDS_MAX) {
-        fprintf(stderr, "usage: bench [CHUNKS] [ROUNDS up to %d]\n", ROUNDS_MAX);
+    unsigned long long sizes[SIZES_MAX];
+    unsigned rounds = 5;
+    size_t nr_sizes = parse(argc, argv, &rounds, sizes);
+    FILE *file = nr_sizes > 0 ? fopen("build/bench.md", "w") : NULL;
+    if (file == NULL) {
+        fprintf(stderr, "usage: bench [-r ROUNDS up to %d] [CHUNKS...], where build/ is\n",
+                ROUNDS_MAX);
         return 2;
     }
-    char text[32];
-    (void)snprintf(text, sizeof text, "%llu", chunks);
-    if (setenv("CHUNKS", text, 1) != 0 || !make_core()) {
-        fprintf(stderr, "build/gen/big made no core in " FOLDER "\n");
-        return 1;
-    }
-    print_machine(chunks, (unsigned)rounds);
-    bool complete = true;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        complete = measure_row(&rows[i], chunks, (unsigned)rounds) && complete;
-    struct sample sample;
-    if (getenv("KEEP") == NULL)
-        (void)run("rm -rf " FOLDER, false, &sample);
-    return complete ? 0 : 1;
+    measure_print_machine(stdout);
+    printf("Medians of %u paired runs.\n", rounds);
+    measure_print_machine(file);
+    (void)fprintf(file, "\n");
+    bool complete = run_sizes(sizes, nr_sizes, rounds, file);
+    complete = run_scales(rounds, file) && complete;
+    return fclose(file) != 0 || !complete;
 }

@@ -2,9 +2,9 @@
  * big CHUNKS [THREADS]: a heap of exactly CHUNKS chunks of 91 bytes on average, in the main arena
  * and in those of THREADS - 1 more threads (4 threads unless told), then abort(). For `make bench`.
  *
- * Sizes are mixed as in real heaps: every third chunk is free, but no two neighbours are, so that
- * none are joined. Each live chunk points to the next one and to one that was made at any time
- * before, and a global holds the first: all that is live can be reached.
+ * Sizes are mixed as in real heaps, with a large one now and then: every third chunk is free, but
+ * no two neighbours are, so that none are joined. Each live chunk points to the next one and to one
+ * that was made at any time before, and a global holds the first: all that is live can be reached.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_THREADS = 64, REMEMBERED = 1 << 16, SORT_EVERY = 4096 };
+enum { MAX_THREADS = 64, REMEMBERED = 1 << 16, SORT_EVERY = 4096, LARGE_EVERY = 49152 };
 
 struct node {
     struct node *next;
@@ -32,10 +32,13 @@ struct part {
 static struct part parts[MAX_THREADS];
 static pthread_barrier_t all_done;
 
-/* Sixteen chunk sizes with a mean of 91, less the header word that malloc adds. */
-static size_t request_size(uint32_t random) {
+/* Sixteen chunk sizes with a mean of 91, less the header word that malloc adds; now and then one
+ * that will be free, and is larger than a page. */
+static size_t request_size(uint64_t i, uint32_t random) {
     static const uint16_t chunk_bytes[16] = {32, 32, 32, 48, 48,  48,  64,  64,
                                              64, 80, 80, 96, 112, 128, 176, 352};
+    if (i % LARGE_EVERY == 1)
+        return 4096 + random % 32768;
     return chunk_bytes[random % 16] - 8;
 }
 
@@ -55,7 +58,7 @@ static void make_chunks(struct part *part) {
     uint32_t random = 1 + (uint32_t)(part - parts);
     struct node **tail = &part->first;
     for (uint64_t i = 0; i < part->nr_chunks; i++) {
-        struct node *node = malloc(request_size(next_random(&random) >> 8));
+        struct node *node = malloc(request_size(i, next_random(&random) >> 8));
         if (!node || !remembered)
             _exit(1);
         *node = (struct node){.other = remembered[random % REMEMBERED], .value = i};

@@ -1,0 +1,204 @@
+#include "sections.h"
+
+#define CORE FOLDER "/core"
+#define ALL_DB FOLDER "/all.db"
+#define FAST_DB FOLDER "/fast.db"
+#define COMPACT_DB FOLDER "/compact.db"
+
+#define ANALYZE(core, db, options) "exec build/corefrag analyze " core " -o " db " --force" options
+#define QUERY(sql) "exec build/bench-pass query " ALL_DB " \"" sql "\""
+#define HEAP_BYTES                                                                                 \
+    "exec sqlite3 " ALL_DB " 'SELECT sum(bytes) FROM (SELECT mapped_bytes AS bytes FROM v_arena"  \
+    " UNION ALL SELECT bytes FROM v_size_class WHERE arena_id IS NULL)'"
+
+/* A program that ends by a signal leaves its core, by whatever name, in the folder. */
+#define START "rm -rf " FOLDER " && mkdir -p " FOLDER " && cd " FOLDER " && ulimit -c unlimited && "
+#define DUMP(program, core)                                                                        \
+    "{ mkdir -p d && cd d && ../../gen/" program "; test -s core || mv core.* core; cd .. && "    \
+    "mv d/core " core "; } 2> log && "
+#define READ(core) "cat " core " > /dev/null"
+
+#define COUNT(list) (sizeof(list) / sizeof(list)[0])
+#define NONE                                                                                       \
+    { NOTHING, CPU, NULL }
+
+const char *unit_of(enum measure measure) {
+    switch (measure) {
+    case RSS:
+    case ANONYMOUS:
+        return "MiB";
+    case FILE_BYTES:
+        return "B";
+    default:
+        return "s";
+    }
+}
+
+/* ---- so many chunks ---- */
+
+enum {
+    STOCK,
+    FAST,
+    CAT,
+    CAT_CP,
+    WALK,
+    ALL,
+    COMPACT,
+    BY_ADDRESS,
+    TOP_FREE,
+    SIZES,
+    REPORT,
+    HTML,
+};
+
+static const struct command size_commands[] = {
+    [STOCK] = {.text = "rm -f " FOLDER "/stock.db; exec sqlite3 " FOLDER "/stock.db \"CREATE TABLE "
+                       "t(a INTEGER PRIMARY KEY, size, state); INSERT INTO t SELECT value*96, 96, "
+                       "value%2 FROM generate_series(1,$N);\""},
+    [FAST] = {.text = ANALYZE(CORE, FAST_DB, " --no-reach")},
+    [CAT] = {.text = "exec cat " CORE " > /dev/null"},
+    [CAT_CP] = {.text = "cat " CORE " > /dev/null && exec cp " FAST_DB " " FOLDER "/copy.db"},
+    [WALK] = {.text = "exec build/bench-pass walk " CORE},
+    [ALL] = {.text = ANALYZE(CORE, ALL_DB, "")},
+    [COMPACT] = {.text = ANALYZE(CORE, COMPACT_DB, " --chunks compact"), .once = true},
+    [BY_ADDRESS] = {.text = QUERY("SELECT * FROM v_chunk WHERE address = (SELECT max(below_address)"
+                                  " FROM v_hole)")},
+    [TOP_FREE] = {.text = QUERY("SELECT * FROM v_chunk WHERE state = 'free' AND size_bytes >= 4096 "
+                                "ORDER BY size_bytes DESC LIMIT 20")},
+    [SIZES] = {.text = QUERY("SELECT state, size_bytes, sum(chunks), sum(bytes) FROM v_size_class "
+                             "GROUP BY state, size_bytes")},
+    [REPORT] = {.text = "exec build/corefrag report " ALL_DB " > /dev/null"},
+    [HTML] = {.text = "exec build/corefrag report " ALL_DB " --format html > /dev/null"},
+};
+
+static const struct row size_rows[] = {
+    {"walk over all chunk headers (the pass alone) / `cat CORE`, wall",
+     {WALK, SAID, NULL}, {CAT, WALL, NULL}, FIXED, 1.0, 0},
+    {"the same with bins, caches, mmapped chunks / `cat CORE`, wall",
+     {WALK, SAID_NEXT, NULL}, {CAT, WALL, NULL}, FIXED, 0, 0},
+    {"`analyze --no-reach` / sqlite3 inserting as many rows, CPU",
+     {FAST, CPU, NULL}, {STOCK, CPU, NULL}, FIXED, 0.15, 0.08},
+    {"`analyze` with everything on / the same, CPU",
+     {ALL, CPU, NULL}, {STOCK, CPU, NULL}, FIXED, 0.75, 0.5},
+    {"`analyze --no-reach` / `cat CORE; cp DB`, wall",
+     {FAST, WALL, NULL}, {CAT_CP, WALL, NULL}, FIXED, 3.0, 0},
+    {"database, bytes a chunk", {ALL, FILE_BYTES, ALL_DB}, NONE, FIXED, 16, 0},
+    {"database, bytes a chunk, `--chunks compact`",
+     {COMPACT, FILE_BYTES, COMPACT_DB}, NONE, FIXED, 6, 0},
+    {"`analyze`, anonymous memory", {ALL, ANONYMOUS, NULL}, NONE, MEMORY_OWN, 0, 0},
+    {"`analyze`, all that is resident", {ALL, RSS, NULL}, NONE, MEMORY_ALL, 0, 0},
+    {"`analyze --no-reach`, all that is resident", {FAST, RSS, NULL}, NONE, MEMORY_ALL, 0, 0},
+    {"SQL: the chunk at an address", {BY_ADDRESS, SAID, NULL}, NONE, FIXED, 0.010, 0},
+    {"SQL: the twenty largest free chunks", {TOP_FREE, SAID, NULL}, NONE, FIXED, 0.010, 0},
+    {"SQL: size classes", {SIZES, SAID, NULL}, NONE, FIXED, 0.010, 0},
+    {"`report`, wall", {REPORT, WALL, NULL}, NONE, FIXED, 2.0, 0},
+    {"`report --format html`, wall", {HTML, WALL, NULL}, NONE, FIXED, 2.0, 0},
+};
+
+/* The core, the stock shell's database, ours three times (one is a copy), and the compact one. */
+const struct section size_section = {
+    .title = "A heap of so many chunks, 91 bytes on average, a third of them free:",
+    .prepare = START DUMP("big $N", "core") READ("core"),
+    .heap_bytes = HEAP_BYTES,
+    .commands = size_commands,
+    .nr_commands = COUNT(size_commands),
+    .rows = size_rows,
+    .nr_rows = COUNT(size_rows),
+    .room_bytes = 1e9,
+    .room_bytes_each = 96 + 20 + 3 * 16 + 6,
+};
+
+/* ---- much of one thing: N of it, and twice as much for how the cost grows ---- */
+
+enum { FEWER, MORE, CHECK };
+
+static const struct command scale_commands[] = {
+    [FEWER] = {.text = ANALYZE(CORE, ALL_DB, " --chunks none")},
+    [MORE] = {.text = ANALYZE(FOLDER "/core2", FOLDER "/all2.db", " --chunks none")},
+    [CHECK] = {.text = "exec build/corefrag check " CORE " > /dev/null"},
+};
+
+#define SCALE_ROWS(name, what)                                                                     \
+    static const struct row name[] = {                                                             \
+        {what ": `analyze --chunks none`, wall", {FEWER, WALL, NULL}, NONE, FIXED, 2.0, 0},        \
+        {what ": twice as many / as many, CPU",                                                    \
+         {MORE, CPU, NULL}, {FEWER, CPU, NULL}, FIXED, 2.3, 0},                                    \
+        {what ": `analyze`, all that is resident", {FEWER, RSS, NULL}, NONE, MEMORY_ALL, 0, 0},    \
+        {what ": `check`, all that is resident", {CHECK, RSS, NULL}, NONE, MEMORY_ALL, 0, 0},      \
+    }
+
+#define SCALE_SECTION(name, rows_of, how_many, say, prepare_it, room)                              \
+    static const struct section name = {                                                           \
+        .title = say,                                                                              \
+        .prepare = prepare_it,                                                                     \
+        .heap_bytes = HEAP_BYTES,                                                                  \
+        .commands = scale_commands,                                                                \
+        .nr_commands = COUNT(scale_commands),                                                      \
+        .rows = rows_of,                                                                           \
+        .nr_rows = COUNT(rows_of),                                                                 \
+        .nr = how_many,                                                                            \
+        .room_bytes = room,                                                                        \
+    }
+
+SCALE_ROWS(arena_rows, "2,000 arenas");
+SCALE_ROWS(heap_rows, "5,000 heaps");
+SCALE_ROWS(segment_rows, "120,000 segments");
+SCALE_ROWS(thread_rows, "10,000 threads");
+
+SCALE_SECTION(arena_section, arena_rows, 2000, "2,000 arenas, one a thread:",
+              START DUMP("scale arenas $N", "core") DUMP("scale arenas $N2", "core2") "true", 1e9);
+SCALE_SECTION(heap_section, heap_rows, 5000, "5,000 heaps, pieces of the main arena:",
+              START DUMP("scale heaps $N", "core") DUMP("scale heaps $N2", "core2") "true", 1e9);
+SCALE_SECTION(segment_section, segment_rows, 120000, "120,000 segments:",
+              START DUMP("scale pages $N", "core") DUMP("scale pages $N2", "core2")
+              "../gen/scale split core $N && ../gen/scale split core2 $N2", 1e9);
+SCALE_SECTION(thread_section, thread_rows, 10000, "10,000 threads:",
+              START DUMP("scale threads $N", "core") DUMP("scale threads $N2", "core2") "true",
+              2e9);
+
+/* ---- one large thing ---- */
+
+static const struct command large_commands[] = {
+    {.text = ANALYZE(CORE, ALL_DB, "")},
+};
+
+static const struct row hole_rows[] = {
+    {"one hole of 600 MB: `analyze`, anonymous memory",
+     {0, ANONYMOUS, NULL}, NONE, MEMORY_OWN, 0, 0},
+    {"one hole of 600 MB: `analyze`, all that is resident", {0, RSS, NULL}, NONE, MEMORY_ALL, 0, 0},
+};
+
+static const struct row chunk_rows[] = {
+    {"one chunk of 4 GiB: `analyze`, anonymous memory",
+     {0, ANONYMOUS, NULL}, NONE, MEMORY_OWN, 0, 0},
+    {"one chunk of 4 GiB: `analyze`, all that is resident", {0, RSS, NULL}, NONE, MEMORY_ALL, 0, 0},
+};
+
+static const struct section hole_section = {
+    .title = "One hole of 600 MB, every page of it resident:",
+    .prepare = START DUMP("scale hole $N", "core") READ("core"),
+    .heap_bytes = HEAP_BYTES,
+    .commands = large_commands,
+    .nr_commands = COUNT(large_commands),
+    .rows = hole_rows,
+    .nr_rows = COUNT(hole_rows),
+    .nr = 600000000,
+    .room_bytes = 1e9,
+};
+
+static const struct section chunk_section = {
+    .title = "One chunk of 4 GiB in the main arena:",
+    .prepare = START DUMP("scale chunk $N", "core") "true",
+    .heap_bytes = HEAP_BYTES,
+    .commands = large_commands,
+    .nr_commands = COUNT(large_commands),
+    .rows = chunk_rows,
+    .nr_rows = COUNT(chunk_rows),
+    .nr = 4ull << 30,
+    .room_bytes = 1e8,
+};
+
+const struct section *const scale_sections[] = {
+    &arena_section, &heap_section, &segment_section, &thread_section, &hole_section, &chunk_section,
+};
+const size_t nr_scale_sections = COUNT(scale_sections);
