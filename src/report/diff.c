@@ -13,9 +13,19 @@
     {"before", "before", CF_UNIT_BYTES, 0}, {"after", "after", CF_UNIT_BYTES, 0}, {               \
         "growth", "growth", CF_UNIT_GROWTH, 0                                                     \
     }
+#define RESIDENT_BEFORE_AFTER                                                                     \
+    {"before", "before", CF_UNIT_BYTES, CF_IS_OLD_RESIDENCY},                                     \
+        {"after", "after", CF_UNIT_BYTES, CF_IS_RESIDENCY}, {                                     \
+        "growth", "growth", CF_UNIT_GROWTH, CF_IS_BOTH_RESIDENCY                                  \
+    }
 #define CHANGED " FROM (" /* both sides as rows, to be summed */
 
 static const struct cf_column key_columns[] = {{"", "name", CF_UNIT_TEXT, 0}, BEFORE_AFTER};
+
+static const struct cf_column resident_columns[] = {
+    {"", "name", CF_UNIT_TEXT, 0},
+    RESIDENT_BEFORE_AFTER,
+};
 
 static const struct cf_column kind_columns[] = {
     {"type", "type", CF_UNIT_TEXT, 0},
@@ -56,21 +66,24 @@ struct comparison {
 #define NR(columns) (sizeof columns / sizeof columns[0])
 
 static const struct comparison comparisons[] = {
-    {"figures", "Before and after",
+    {"figures", "Before and after: what is in memory",
      {.sql = "SELECT name, before, after, after - before AS growth FROM ("
-             "SELECT 'resident, anonymous' AS name, o.resident_bytes AS before,"
+             "SELECT 'anonymous memory' AS name, o.resident_bytes AS before,"
              " n.resident_bytes AS after FROM old.v_fact o, main.v_fact n"
-             " UNION ALL SELECT 'malloc, resident', o.heap_resident_bytes, n.heap_resident_bytes"
-             " FROM old.v_fact o, main.v_fact n"
-             " UNION ALL SELECT 'live', o.live_bytes, n.live_bytes"
-             " FROM old.v_fact o, main.v_fact n"
-             " UNION ALL SELECT 'live, unreached', o.leak_bytes, n.leak_bytes"
+             " UNION ALL SELECT 'malloc', o.heap_resident_bytes, n.heap_resident_bytes"
              " FROM old.v_fact o, main.v_fact n"
              " UNION ALL SELECT 'free and kept', o.retained_free_bytes, n.retained_free_bytes"
              " FROM old.v_fact o, main.v_fact n"
              " UNION ALL SELECT 'releasable by malloc_trim(0)', o.releasable_bytes,"
              " n.releasable_bytes FROM old.v_fact o, main.v_fact n"
              " UNION ALL SELECT 'pinned', o.pinned_bytes, n.pinned_bytes"
+             " FROM old.v_fact o, main.v_fact n)",
+      .columns = resident_columns, .nr_columns = NR(resident_columns), .rows = 10}},
+    {"served", "Before and after: what malloc has handed out",
+     {.sql = "SELECT name, before, after, after - before AS growth FROM ("
+             "SELECT 'live' AS name, o.live_bytes AS before, n.live_bytes AS after"
+             " FROM old.v_fact o, main.v_fact n"
+             " UNION ALL SELECT 'of it unreached', o.leak_bytes, n.leak_bytes"
              " FROM old.v_fact o, main.v_fact n)",
       .columns = key_columns, .nr_columns = NR(key_columns), .rows = 10}},
     {"types", "Live chunks by type, largest growth first",
@@ -101,7 +114,7 @@ static const struct comparison comparisons[] = {
              CHANGED "SELECT class, class_order, bytes AS a, 0 AS b FROM main.v_waste"
              " WHERE arena_id IS NULL UNION ALL SELECT class, class_order, 0, bytes"
              " FROM old.v_waste WHERE arena_id IS NULL) GROUP BY class ORDER BY min(class_order)",
-      .columns = key_columns, .nr_columns = NR(key_columns), .rows = 10}},
+      .columns = resident_columns, .nr_columns = NR(resident_columns), .rows = 10}},
     {"arenas", "Arenas, largest growth first",
      {.sql = "SELECT arena_id, sum(lb) AS live_before, sum(la) AS live_after,"
              " sum(la) - sum(lb) AS live_growth, sum(fb) AS free_before, sum(fa) AS free_after,"
@@ -118,7 +131,7 @@ static const struct comparison comparisons[] = {
              " WHERE resident_bytes IS NOT NULL UNION ALL SELECT kind, 0, resident_bytes"
              " FROM old.v_budget WHERE resident_bytes IS NOT NULL)"
              " GROUP BY kind HAVING before <> 0 OR after <> 0 ORDER BY growth DESC, kind",
-      .columns = key_columns, .nr_columns = NR(key_columns), .rows = 10}},
+      .columns = resident_columns, .nr_columns = NR(resident_columns), .rows = 10}},
 };
 
 /* The same program: the same file by build id, or by path where one has no build id. */
@@ -173,6 +186,30 @@ static int add_verdict(struct cf_report *report, struct cf_err *err) {
     return CF_OK;
 }
 
+/* Of which core the residency is not exact; nothing where it is of both. */
+static int add_marks(struct cf_report *report, struct cf_err *err) {
+    bool found;
+    int64_t is_exact = 1;
+    int status = cf_report_load_meta(report, err);
+    if (status == CF_OK)
+        status = cf_db_query_i64(report->db,
+                                 "SELECT value FROM old.meta WHERE key = 'residency_exact'",
+                                 &found, &is_exact, err);
+    if (status != CF_OK)
+        return status;
+    report->old_residency = is_exact != 0 ? CF_MARK_EXACT : CF_MARK_AT_LEAST;
+    bool is_new_exact = cf_report_residency_mark(report) == CF_MARK_EXACT;
+    if (is_exact != 0 && is_new_exact)
+        return CF_OK;
+    cf_section_text(cf_doc_section(report->doc, "marks", NULL), CF_TONE_PLAIN,
+                    "What was in memory is not known exactly of %s: \u2265 at least, \u2264 at the "
+                    "most, \u2248 about. Figures without a mark are exact.",
+                    is_exact != 0  ? "the newer core"
+                    : is_new_exact ? "the older core"
+                                   : "both cores");
+    return CF_OK;
+}
+
 static int add_comparisons(struct cf_report *report, struct cf_err *err) {
     for (size_t i = 0; i < NR(comparisons); i++) {
         const struct comparison *comparison = &comparisons[i];
@@ -209,12 +246,19 @@ static void free_doc(struct cf_doc **doc) {
     cf_doc_free(*doc);
 }
 
+/* The document is the caller's. */
+static void fini_report(struct cf_report *report) {
+    report->doc = NULL;
+    cf_report_fini(report);
+}
+
 int cf_diff_build(struct cf_db *db, const char *old_path, const char *new_path,
                   const struct cf_report_options *options, bool any_program, struct cf_doc **out,
                   struct cf_err *err) {
     CF_CLEANUP(free_doc) struct cf_doc *doc = cf_doc_new();
     if (doc == NULL)
         return cf_err_nomem(err, sizeof *doc, "the report");
+    CF_CLEANUP(fini_report)
     struct cf_report report = {.db = db,
                                .db_path = new_path,
                                .options = options,
@@ -223,6 +267,8 @@ int cf_diff_build(struct cf_db *db, const char *old_path, const char *new_path,
     int status = check_program(&report, old_path, any_program, err);
     if (status == CF_OK)
         status = add_verdict(&report, err);
+    if (status == CF_OK)
+        status = add_marks(&report, err);
     if (status == CF_OK)
         status = add_comparisons(&report, err);
     if (status == CF_OK) {

@@ -37,6 +37,7 @@ enum cf_mark {
     CF_MARK_EXACT,
     CF_MARK_AT_LEAST, /* it rests on something that undercounts, as residency by zero pages does */
     CF_MARK_BOUND,    /* it cannot be more */
+    CF_MARK_ABOUT,    /* it may be more, or less: a difference of two that are "at least" */
 };
 
 /* What else is to be known of a column. */
@@ -46,6 +47,8 @@ enum {
     CF_IS_OPTIONAL = 4,  /* a NULL does not apply here; elsewhere it is a thing not known */
     CF_IS_PART = 8,      /* bytes of a class that its key begins with: the parts of a row, drawn */
     CF_IS_WIDE = 16,     /* a detail that a page with room shows all the same */
+    CF_IS_OLD_RESIDENCY = 32, /* as the first, of the older core of two */
+    CF_IS_BOTH_RESIDENCY = 64, /* the newer core's less the older one's */
 };
 
 struct cf_column {

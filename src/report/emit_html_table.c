@@ -108,10 +108,8 @@ static void put_change(struct cf_html *html, const struct cf_cell *cell, double 
 static void put_header(struct cf_html *html, const struct cf_column *column, enum cf_mark mark) {
     (void)fputs(is_left(column->unit) ? "<th scope=col>" : "<th scope=col class=n>", html->sink);
     /* A name may break into lines, but not right after its mark. */
-    (void)fputs(mark == CF_MARK_EXACT      ? ""
-                : mark == CF_MARK_AT_LEAST ? "≥&#160;"
-                                           : "≤&#160;",
-                html->sink);
+    static const char *const marks[] = {"", "≥&#160;", "≤&#160;", "≈&#160;"};
+    (void)fputs(marks[mark], html->sink);
     cf_html_text(html, column->name, CF_HTML_CELL_BYTES);
 }
 

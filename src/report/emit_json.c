@@ -79,9 +79,8 @@ static const char *unit_name(enum cf_unit unit) {
 }
 
 static const char *mark_name(enum cf_mark mark, bool is_uniform) {
-    if (!is_uniform)
-        return "mixed";
-    return mark == CF_MARK_AT_LEAST ? "at-least" : mark == CF_MARK_BOUND ? "bound" : "exact";
+    static const char *const names[] = {"exact", "at-least", "bound", "about"};
+    return is_uniform ? names[mark] : "mixed";
 }
 
 static json_t *json_column(const struct cf_table *table, size_t column) {

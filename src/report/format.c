@@ -38,6 +38,8 @@ const char *cf_format_mark(enum cf_mark mark) {
         return "≥ ";
     case CF_MARK_BOUND:
         return "≤ ";
+    case CF_MARK_ABOUT:
+        return "≈ ";
     case CF_MARK_EXACT:
         break;
     }

@@ -25,7 +25,7 @@ const char *cf_format_percent(char out[CF_FORMAT_MAX], double percent);
 const char *cf_format_address(char out[CF_FORMAT_MAX], uint64_t address);
 /* "s", or "" where the count is 1; static. */
 const char *cf_format_plural(int64_t count);
-/* "≥ " for at least, "≤ " for bound, "" for exact; static. */
+/* "≥ " for at least, "≤ " for bound, "≈ " for about, "" for exact; static. */
 const char *cf_format_mark(enum cf_mark mark);
 
 /*

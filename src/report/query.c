@@ -10,10 +10,21 @@
 /* Rows of a table where the report is a page: it stays small however large the heap is. */
 enum { PAGE_ROWS = 200, PAGE_ROWS_FULL = 2000 };
 
+/* What is taken off counts the other way round: less of it is more. */
+static enum cf_mark mark_of(const struct cf_report *report, unsigned flags) {
+    enum cf_mark now = cf_report_residency_mark(report), before = report->old_residency;
+    if ((flags & CF_IS_RESIDENCY) != 0)
+        return now;
+    if ((flags & CF_IS_OLD_RESIDENCY) != 0)
+        return before;
+    if ((flags & CF_IS_BOTH_RESIDENCY) == 0 || before == CF_MARK_EXACT)
+        return (flags & CF_IS_BOTH_RESIDENCY) != 0 ? now : CF_MARK_EXACT;
+    return now == CF_MARK_EXACT ? CF_MARK_BOUND : CF_MARK_ABOUT;
+}
+
 static void add_cell(struct cf_table *table, const struct cf_stmt *stmt, int column,
-                     enum cf_mark residency_mark) {
+                     enum cf_mark mark) {
     unsigned flags = table->columns[column].flags;
-    enum cf_mark mark = (flags & CF_IS_RESIDENCY) != 0 ? residency_mark : CF_MARK_EXACT;
     switch (cf_stmt_column_type(stmt, column)) {
     case CF_COLUMN_NULL:
         if ((flags & CF_IS_OPTIONAL) != 0)
@@ -53,7 +64,7 @@ static int check_columns(const struct cf_query *query, const struct cf_stmt *stm
 static void add_row(struct cf_report *report, struct cf_table *table, const struct cf_query *query,
                     const struct cf_stmt *stmt) {
     for (int c = 0; c < nr_selected(query); c++)
-        add_cell(table, stmt, c, cf_report_residency_mark(report));
+        add_cell(table, stmt, c, mark_of(report, query->columns[c].flags));
     if (!has_bar(query))
         return;
     cf_table_real(table, cf_stmt_double(stmt, query->bar_of) / 100, CF_MARK_EXACT);

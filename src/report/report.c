@@ -71,7 +71,7 @@ int cf_report_each(struct cf_report *report, const char *sql,
     return status;
 }
 
-static int load_meta(struct cf_report *report, struct cf_err *err) {
+int cf_report_load_meta(struct cf_report *report, struct cf_err *err) {
     CF_CLEANUP_STMT struct cf_stmt *stmt = NULL;
     int status = cf_db_prepare(report->db, "SELECT key, value FROM meta", &stmt, err);
     bool row = true;
@@ -106,7 +106,7 @@ static int load_facts(struct cf_report *report, struct cf_err *err) {
     return status;
 }
 
-static void report_fini(struct cf_report *report) {
+void cf_report_fini(struct cf_report *report) {
     for (size_t i = 0; i < report->facts.len; i++) {
         free(report->facts.items[i].name);
         free(report->facts.items[i].text);
@@ -149,7 +149,7 @@ static int add_sections(struct cf_report *report, struct cf_err *err) {
 
 int cf_report_build(struct cf_db *db, const char *db_path, const struct cf_report_options *options,
                     struct cf_doc **out, struct cf_err *err) {
-    CF_CLEANUP(report_fini)
+    CF_CLEANUP(cf_report_fini)
     struct cf_report report = {.db = db,
                                .db_path = db_path,
                                .options = options,
@@ -157,7 +157,7 @@ int cf_report_build(struct cf_db *db, const char *db_path, const struct cf_repor
     report.doc = cf_doc_new();
     if (report.doc == NULL)
         return cf_err_nomem(err, sizeof *report.doc, "the report");
-    int status = load_meta(&report, err);
+    int status = cf_report_load_meta(&report, err);
     if (status == CF_OK)
         status = load_facts(&report, err);
     if (status == CF_OK)

@@ -34,9 +34,14 @@ struct cf_report {
     const struct cf_report_options *options;
     struct cf_doc *doc;
     bool is_page; /* it will be a page that scrolls and draws: there is room for more rows */
+    enum cf_mark old_residency; /* of the older core, where two are compared */
     CF_ARRAY(struct cf_meta_row) meta;
     CF_ARRAY(struct cf_fact) facts;
 };
+
+/* Reads the newer core's meta; the report owns it. */
+int cf_report_load_meta(struct cf_report *report, struct cf_err *err);
+void cf_report_fini(struct cf_report *report);
 
 /* The value of `key` in meta, "" where it has none; borrowed from the report. */
 const char *cf_report_meta(const struct cf_report *report, const char *key);

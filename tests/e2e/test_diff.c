@@ -100,6 +100,44 @@ static void the_shown_queries_run(void **state) {
     release(&pair);
 }
 
+static void set_residency(const char *path, int is_exact) {
+    sqlite3 *db;
+    char sql[96];
+    (void)snprintf(sql, sizeof sql, "UPDATE meta SET value = %d WHERE key = 'residency_exact'",
+                   is_exact);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+/* What rests on residency is marked by side; a difference is at least, at the most or about. */
+static void inexact_residency_is_marked_on_either_side(void **state) {
+    (void)state;
+    static const struct {
+        int old_exact, new_exact;
+        const char *note, *before, *after, *growth;
+    } cases[] = {
+        {1, 0, "exactly of the newer core:", "  before", "≥ after", "≥ growth"},
+        {0, 1, "exactly of the older core:", "≥ before", "  after", "≤ growth"},
+        {0, 0, "exactly of both cores:", "≥ before", "≥ after", "≈ growth"},
+    };
+    struct pair pair = {.before = "idle", .after = "leak"};
+    prepare(&pair);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        set_residency(pair.runs[0].db_path, cases[i].old_exact);
+        set_residency(pair.runs[1].db_path, cases[i].new_exact);
+        assert_int_equal(compare(pair.runs[0].db_path, pair.runs[1].db_path, NULL), 0);
+        assert_says("stdout", cases[i].note);
+        assert_says("stdout", cases[i].before);
+        assert_says("stdout", cases[i].after);
+        assert_says("stdout", cases[i].growth);
+        assert_says("stdout", "  before  "); /* live chunks are counted, not judged */
+    }
+    assert_int_equal(compare(pair.runs[0].db_path, pair.runs[1].db_path, "--format=json"), 0);
+    assert_says("stdout", "\"about\"");
+    release(&pair);
+}
+
 static int set_up(void **state) {
     (void)state;
     return process_corefrag() != NULL && process_folder_make(folder) ? 0 : -1;
@@ -117,6 +155,7 @@ int main(void) {
         cmocka_unit_test(another_program_is_refused_unless_told),
         cmocka_unit_test(what_is_no_database_of_ours_is_refused),
         cmocka_unit_test(the_shown_queries_run),
+        cmocka_unit_test(inexact_residency_is_marked_on_either_side),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
