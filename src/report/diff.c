@@ -182,7 +182,8 @@ static int add_verdict(struct cf_report *report, struct cf_err *err) {
         return status;
     struct cf_section *section = cf_doc_section(report->doc, "verdict", NULL);
     cf_section_text(section, CF_TONE_LEAD, "%s", growth.headline);
-    cf_section_text(section, CF_TONE_PLAIN, "%s %s", growth.detail, growth.advice);
+    cf_section_text(section, CF_TONE_PLAIN, "%s%s%s", growth.detail,
+                    growth.advice[0] != '\0' ? " " : "", growth.advice);
     return CF_OK;
 }
 

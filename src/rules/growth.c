@@ -23,7 +23,14 @@ static const char facts_sql[] =
     "   WHERE state IN ('live', 'mmapped')"
     "  UNION ALL SELECT size_bytes, bytes, 0, -chunks FROM old.v_size_class"
     "   WHERE state IN ('live', 'mmapped')) GROUP BY size_bytes),"
-    " top AS (SELECT * FROM kind ORDER BY bytes * (1 + 0.5 * typed) DESC, name LIMIT 1)"
+    " top AS (SELECT * FROM kind ORDER BY bytes * (1 + 0.5 * typed) DESC, name LIMIT 1),"
+    " outside AS (SELECT coalesce(nullif(part, 'other anonymous'), 'anonymous mappings of unknown"
+    " use') AS part, sum(after) - sum(before) AS bytes FROM ("
+    "  SELECT part, 0 AS before, resident_bytes AS after FROM main.v_memory"
+    "   WHERE is_anonymous AND part NOT LIKE 'malloc %'"
+    "  UNION ALL SELECT part, resident_bytes, 0 FROM old.v_memory"
+    "   WHERE is_anonymous AND part NOT LIKE 'malloc %') GROUP BY part"
+    "  ORDER BY bytes DESC LIMIT 1)"
     " SELECT n.live_bytes - o.live_bytes AS live_growth, n.live_bytes AS live_after,"
     "  o.live_bytes AS live_before, n.leak_bytes - o.leak_bytes AS leak_growth,"
     "  n.leak_bytes AS leak_after,"
@@ -33,11 +40,12 @@ static const char facts_sql[] =
     "  n.resident_bytes - o.resident_bytes AS resident_growth,"
     "  n.resident_bytes AS resident_after,"
     "  n.outside_bytes - o.outside_bytes AS outside_growth,"
-    "  n.outsider_kind AS outsider_kind,"
+    "  outside.part AS outside_part, outside.bytes AS outside_part_bytes,"
     "  top.name AS top_name, top.bytes AS top_bytes, top.chunks AS top_chunks,"
-    "  top.typed AS top_typed, top.lost AS top_lost,"
-    "  100.0 * top.bytes / nullif(n.live_bytes - o.live_bytes, 0) AS top_percent"
-    " FROM main.v_fact n, old.v_fact o LEFT JOIN top ON 1";
+    "  iif(top.bytes <= n.live_bytes - o.live_bytes,"
+    "   100.0 * top.bytes / (n.live_bytes - o.live_bytes), NULL) AS top_percent,"
+    "  iif(top.typed, (SELECT holder FROM main.v_type WHERE type = top.name), NULL) AS top_holder"
+    " FROM main.v_fact n, old.v_fact o LEFT JOIN top ON 1 LEFT JOIN outside ON 1";
 
 struct growth_rule {
     const char *code;
@@ -50,37 +58,41 @@ struct growth_rule {
 static const struct growth_rule growth_rules[] = {
     {"leak",
      "leak_growth >= " MIB " AND leak_growth * 2 >= live_growth",
-     "LEAK: {leak_growth:bytes} more that nothing reaches; {leak_after:bytes} in all.",
-     "Of {live_growth:bytes} that live memory grew by, the larger part is unreached.",
+     "LEAK: {leak_growth:bytes} more that nothing points to; {leak_after:bytes} in all.",
+     "Live memory {live_growth:change}; the larger part of what is new is lost.",
      "See the new groups of leaks below."},
     {"retention",
      "live_growth >= " MIB " AND live_growth * 20 >= live_before AND top_bytes * 3 >= live_growth"
      " AND live_growth >= coalesce(free_growth, 0) / 2",
-     "RETENTION: live memory grew by {live_growth:bytes}; {top_chunks:count} more chunks of "
-     "{top_name:text} hold {top_bytes:bytes} of it, and they are reached.",
-     "That is {top_percent:percent} of the growth. Something keeps them: a collection that only "
-     "grows, a cache without a limit, a context that is never closed.",
-     "Look at who holds them (v_holder of the newer database, corefrag explain)."},
+     "RETENTION: live memory grew by {live_growth:bytes} to {live_after:bytes}; {top_chunks:count} "
+     "more chunk{top_chunks:s} of {top_name:text} hold {top_bytes:bytes}, and the program still "
+     "reaches them.",
+     "[That is {top_percent:percent} of the growth. ][One of them is held by {top_holder:text}. ]"
+     "Something keeps them: a collection that only grows, a cache without a limit, a context that "
+     "is never closed.",
+     "See who holds them: v_holder of the newer database, or corefrag explain."},
     {"not-returned",
      "free_growth >= " MIB " AND free_growth >= live_growth",
      "FREED BUT NOT RETURNED: {free_growth:bytes} more free memory that glibc still holds, "
      "{free_after:bytes} in all.",
-     "Live memory changed by {live_growth:bytes}. malloc_trim(0) would return "
-     "{releasable_after:bytes} of the newer core.",
+     "Live memory {live_growth:change}. In the newer core malloc_trim(0) would return "
+     "{releasable_after:amount}.",
      "See what would help, in the report of the newer core."},
     {"outside-malloc",
      "outside_growth >= " MIB " AND outside_growth >= heap_growth",
-     "OUTSIDE MALLOC: memory that is not malloc's grew by {outside_growth:bytes}, most of it is "
-     "{outsider_kind:text}.",
-     "malloc's heap grew by {heap_growth:bytes}.", NULL},
+     "OUTSIDE MALLOC: memory that is not malloc's grew by {outside_growth:bytes}[, most of it "
+     "{outside_part:text} ({outside_part_bytes:bytes} more)].",
+     "malloc's heap {heap_growth:change}.", NULL},
     {"in-use",
      "live_growth >= " MIB,
-     "GROWN: live memory grew by {live_growth:bytes} to {live_after:bytes}, of many kinds.",
-     "No single type or size explains it; the largest is {top_name:text} ({top_bytes:bytes}).",
+     "GROWN: live memory grew by {live_growth:bytes} to {live_after:bytes}, and no one kind "
+     "explains it.",
+     "The kind that grew most is {top_name:text}, by {top_bytes:bytes}.",
      NULL},
     {"healthy", "1",
-     "STEADY: nothing grew by as much as 1 MiB; {live_after:bytes} are live.",
-     "Between these two cores the process neither leaked nor kept more.", NULL},
+     "STEADY: live memory {live_growth:change}, {live_after:amount} is live now.",
+     "Neither leaks nor free memory that is kept nor memory outside malloc grew by as much as "
+     "1 MiB.", NULL},
 };
 
 static int fill(const struct growth_rule *rule, const struct cf_stmt *facts,

@@ -11,8 +11,8 @@
 
 struct cf_growth {
     char code[24]; /* as in v_verdict */
-    char headline[512];
-    char detail[512];
+    char headline[768];
+    char detail[768];
     char advice[256]; /* or empty */
 };
 

@@ -49,6 +49,29 @@ static const char *plural_text(char number[CF_NUMBER_MAX], const struct cf_stmt 
     return cf_stmt_i64(row, column) == 1 ? "" : "s";
 }
 
+static const char *change_text(char number[CF_NUMBER_MAX], const struct cf_stmt *row, int column) {
+    static const char *const verbs[] = {"shrank by ", "grew by "};
+    int64_t change = cf_stmt_i64(row, column);
+    if (change == 0)
+        return "did not change";
+    const char *verb = verbs[change > 0];
+    size_t length = strlen(verb);
+    char bytes[CF_NUMBER_MAX];
+    (void)snprintf(number, CF_NUMBER_MAX, "%s%.*s", verb, (int)(CF_NUMBER_MAX - length - 1),
+                   cf_number_bytes(bytes, change < 0 ? 0 - (uint64_t)change : (uint64_t)change));
+    return number;
+}
+
+static const char *is_text(char number[CF_NUMBER_MAX], const struct cf_stmt *row, int column) {
+    (void)number;
+    return cf_stmt_i64(row, column) == 1 ? "is" : "are";
+}
+
+static const char *was_text(char number[CF_NUMBER_MAX], const struct cf_stmt *row, int column) {
+    (void)number;
+    return cf_stmt_i64(row, column) == 1 ? "was" : "were";
+}
+
 static const struct how {
     const char *name;
     const char *unknown; /* what a NULL reads */
@@ -60,6 +83,8 @@ static const struct how {
     {"count", "an unknown number", false, count_text}, {"percent", "an unknown part", true,
                                                         percent_text},
     {"text", "unknown", true, plain_text},             {"s", "s", true, plural_text},
+    {"is", "are", true, is_text},                      {"was", "were", true, was_text},
+    {"change", "changed by an unknown amount", true, change_text},
 };
 
 static const struct how *how_named(const char *name, size_t length) {

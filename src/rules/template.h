@@ -5,7 +5,8 @@
  *     {pinned_bytes:bytes}     "1.2 MiB"; NULL: "an unknown amount"
  *     {leak_bytes:amount}      the same, but a 0 reads "nothing"
  *     {arenas:count}           "61,204"; NULL: "an unknown number"
- *     {arenas:s}               "s", or "" where it is 1
+ *     {arenas:s}               "s", or "" where it is 1; {arenas:is}, {arenas:was}: "is", "were"
+ *     {live_growth:change}     "grew by 1.2 MiB", "shrank by 8 B", "did not change"
  *     {heap_percent:percent}   "11.5 %"; NULL: "an unknown part"
  *     {outsider_name:text}     as it stands; NULL: "unknown"
  *

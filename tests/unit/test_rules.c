@@ -167,9 +167,10 @@ static void a_template_says_what_is_not_known(void **state) {
     CF_CLEANUP_STMT struct cf_stmt *row = NULL;
     struct cf_err err;
     bool found;
-    char out[128], small[8];
+    char out[160], small[8];
     assert_int_equal(cf_db_prepare(db, "SELECT 2048 AS a, NULL AS b, 61204 AS c, 11.46 AS d,"
-                                       " 'x' AS e, 0 AS f, 1 AS g", &row, &err), CF_OK);
+                                       " 'x' AS e, 0 AS f, 1 AS g, -3145728 AS h", &row, &err),
+                     CF_OK);
     assert_int_equal(cf_stmt_step(row, &found, &err), CF_OK);
     assert_int_equal(cf_template_fill("{a:bytes}, {b:bytes}, {c:count}, {d:percent}, {e:text}",
                                       row, out, sizeof out, &err), CF_OK);
@@ -180,6 +181,11 @@ static void a_template_says_what_is_not_known(void **state) {
     assert_int_equal(cf_template_fill("a[ b {c:count}][ c {b:bytes}][ d {f:count}][ e {f:amount}]",
                                       row, out, sizeof out, &err), CF_OK);
     assert_string_equal(out, "a b 61,204 e nothing");
+    assert_int_equal(cf_template_fill("{c:is} {g:is} {c:was} {g:was}, it {a:change}, {h:change}, "
+                                      "{f:change}, {b:change}",
+                                      row, out, sizeof out, &err), CF_OK);
+    assert_string_equal(out, "are is were was, it grew by 2.0 KiB, shrank by 3.0 MiB, did not "
+                             "change, changed by an unknown amount");
     assert_int_equal(cf_template_fill("{a:bytes} and more", row, small, sizeof small, &err), CF_OK);
     assert_string_equal(small, "2.0 KiB");
     assert_int_equal(cf_template_fill("{nobody:bytes}", row, out, sizeof out, &err), CF_EINTERNAL);
