@@ -175,6 +175,7 @@ struct piece_search {
     uint64_t first;     /* the piece at sbrk_base, added already */
     uint64_t first_end;
     uint64_t covered_end; /* of the last piece found: it may cross into the next region */
+    uint64_t run_end;     /* of the run of regions that the last one looked at is in */
     uint64_t found_bytes;
 };
 
@@ -182,7 +183,9 @@ static int search_region(struct piece_search *search, size_t index, struct cf_er
     struct cf_ptmalloc *pt = search->pt;
     const struct cf_region *region = cf_mem_region(pt->mem, index);
     uint64_t page = cf_mem_page_bytes(pt->mem), at, end;
-    uint64_t limit = anonymous_run_end(pt->mem, index);
+    if (region->start >= search->run_end)
+        search->run_end = anonymous_run_end(pt->mem, index);
+    uint64_t limit = search->run_end;
     if (!cf_align_up(region->start, page, &at))
         return CF_OK;
     while (at < region->end && search->found_bytes < search->arena->system_mem) {
