@@ -4,6 +4,7 @@
 
 #include "analysis/scan.h"
 #include "base/err.h"
+#include "core/thrift.h"
 
 struct pointing {
     struct cf_mark *mark;
@@ -21,7 +22,8 @@ static inline void note_target(struct pointing *pointing, uint64_t lowered) {
         cf_mark_set_second(pointing->mark, number);
 }
 
-static void note_targets(struct cf_mark *mark, const struct cf_mem *mem) {
+static void note_targets(struct cf_mark *mark, const struct cf_mem *mem,
+                         struct cf_thrift *thrift) {
     struct pointing pointing = {.mark = mark, .resolver = cf_mark_resolver(mark)};
     struct cf_unreached_iter iter;
     struct cf_unreached chunk;
@@ -35,8 +37,10 @@ static void note_targets(struct cf_mark *mark, const struct cf_mem *mem) {
         const unsigned char *bytes;
         size_t nr_words;
         pointing.from = chunk.number;
-        while (cf_scan_next(&scan, &bytes, &nr_words))
+        while (cf_scan_next(&scan, &bytes, &nr_words)) {
             CF_SCAN_WORDS(pointing.resolver, bytes, nr_words, note_target, &pointing);
+            cf_thrift_step(thrift);
+        }
     }
 }
 
@@ -96,11 +100,12 @@ static void add(struct cf_leak_sum *sum, uint64_t bytes) {
 }
 
 static int count(struct cf_leaks *leaks, const struct cf_mark *mark, struct cf_types *types,
-                 struct size_table *table, struct cf_err *err) {
+                 struct size_table *table, struct cf_thrift *thrift, struct cf_err *err) {
     struct cf_unreached_iter iter;
     struct cf_unreached chunk;
     cf_unreached_iter_init(&iter, mark);
     while (cf_unreached_iter_next(&iter, &chunk)) {
+        cf_thrift_step(thrift);
         uint32_t type = types == NULL ? 0 : cf_types_of(types, chunk.number);
         struct cf_leak *row = row_of(table, leaks, chunk.bytes, type);
         if (row == NULL)
@@ -128,9 +133,11 @@ int cf_leaks_find(struct cf_leaks *leaks, struct cf_mark *mark, const struct cf_
     leaks->heaps = calloc(nr_heaps + 1, sizeof *leaks->heaps);
     if (leaks->heaps == NULL)
         return cf_err_nomem(err, (nr_heaps + 1) * sizeof *leaks->heaps, "sums of leaks");
-    note_targets(mark, mem);
+    const struct cf_core *core = cf_mem_core(mem);
+    struct cf_thrift thrift = cf_thrift_make(core, cf_core_file_bytes(core), 1);
+    note_targets(mark, mem, &thrift);
     struct size_table table = {0};
-    int status = count(leaks, mark, types, &table, err);
+    int status = count(leaks, mark, types, &table, &thrift, err);
     free(table.slots);
     if (status != CF_OK)
         return status;
