@@ -4,6 +4,7 @@
  */
 #include "analysis/typestate.h"
 #include "core/core.h"
+#include "core/thrift.h"
 
 enum {
     LINK_MAP_WORDS_MIN = 100,
@@ -33,8 +34,11 @@ static void name_dtv(struct cf_types *types, const struct cf_core_thread *thread
 void cf_types_name_libc(struct cf_types *types) {
     const struct cf_ptmalloc *pt = types->input.pt;
     const struct cf_core *core = cf_mem_core(types->input.mem);
-    for (size_t i = 0; i < cf_core_nr_threads(core); i++)
+    struct cf_thrift thrift = cf_thrift_make(core, cf_core_file_bytes(core), 1);
+    for (size_t i = 0; i < cf_core_nr_threads(core); i++) {
+        cf_thrift_step(&thrift);
         name_dtv(types, cf_core_thread(core, i));
+    }
     for (size_t i = 0; pt != NULL && i < cf_ptmalloc_nr_tcaches(pt); i++)
         name_at(types, cf_ptmalloc_tcache(pt, i)->addr, "glibc tcache");
 }
@@ -73,7 +77,9 @@ void cf_types_look_at_threads(struct cf_types *types) {
     const struct cf_mem *mem = types->input.mem;
     const struct cf_core *core = cf_mem_core(mem);
     bool is_arm = cf_core_machine(core) == CF_MACHINE_AARCH64;
+    struct cf_thrift thrift = cf_thrift_make(core, cf_core_file_bytes(core), 1);
     for (size_t i = 0; i < cf_core_nr_threads(core); i++) {
+        cf_thrift_step(&thrift);
         const struct cf_core_thread *thread = cf_core_thread(core, i);
         uint64_t low = is_arm && thread->tp > PTHREAD_BYTES ? thread->tp - PTHREAD_BYTES
                                                             : thread->tp;

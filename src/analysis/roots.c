@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "base/err.h"
 #include "core/core.h"
+#include "core/thrift.h"
 #include "ptmalloc/planes.h"
 
 enum { TLS_BELOW_BYTES = 16384, TLS_ABOVE_BYTES = 8192 }; /* only a label: the block is not known */
@@ -353,9 +354,11 @@ static void count_blank(struct finder *finder, const struct cf_stacks *stacks) {
     for (size_t i = 0; i < stacks->rows.len; i++)
         if (!stacks->rows.items[i].readable)
             finder->roots->missing[CF_ROOT_STACK].places++;
+    struct cf_thrift thrift = cf_thrift_make(finder->core, cf_core_file_bytes(finder->core), 1);
     for (size_t i = 0; i < cf_core_nr_threads(finder->core); i++) {
         const struct cf_core_thread *thread = cf_core_thread(finder->core, i);
         uint64_t word;
+        cf_thrift_step(&thrift);
         if (cf_mem_find(finder->mem, thread->sp) == NULL)
             finder->roots->missing[CF_ROOT_STACK].places++;
         if (thread->has_tp && !cf_mem_word(finder->mem, thread->tp, &word))

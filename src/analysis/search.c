@@ -9,6 +9,7 @@
 #include "base/context.h"
 #include "base/err.h"
 #include "core/core.h"
+#include "core/thrift.h"
 
 enum {
     QUEUE_MAX = 1 << 20,
@@ -97,11 +98,14 @@ static void read_roots(const struct cf_context *ctx, struct search *s) {
     static const enum cf_root_kind order[CF_NR_ROOT_KINDS] = {
         CF_ROOT_GLOBAL, CF_ROOT_TLS, CF_ROOT_STACK, CF_ROOT_REGISTER, CF_ROOT_MAPPING,
     };
+    const struct cf_core *core = cf_mem_core(s->input->mem);
+    struct cf_thrift thrift = cf_thrift_make(core, cf_core_file_bytes(core), 1);
     for (size_t kind = 0; kind < CF_NR_ROOT_KINDS; kind++)
         for (size_t i = 0; i < s->input->nr_roots; i++) {
             const struct cf_root *root = &s->input->roots[i];
             if (root->kind != order[kind])
                 continue;
+            cf_thrift_step(&thrift);
             cf_progress(ctx, "roots", i, s->input->nr_roots);
             s->root = cf_parents_from_root(i);
             if (root->kind == CF_ROOT_REGISTER)
