@@ -45,7 +45,7 @@ void cf_types_name_libc(struct cf_types *types) {
 
 /* l_real (sixth word) is itself for all but proxies, and l_ld (third) leads to a dynamic section,
  * whose first tag is a small number. A C++ object with a pointer to itself there is shorter. */
-bool cf_types_is_link_map(const struct cf_types *types, const struct cf_payload *payload) {
+bool cf_types_is_link_map(const struct cf_types *types, const struct cf_live *payload) {
     unsigned w = types->word;
     uint64_t tag;
     if (payload->readable < LINK_MAP_WORDS_MIN * w ||
@@ -58,7 +58,7 @@ bool cf_types_is_link_map(const struct cf_types *types, const struct cf_payload 
 }
 
 /* A chunk whose fields the loader fills in: what it points to is the loader's too. */
-void cf_types_look_at_link_map(struct cf_types *types, const struct cf_payload *payload) {
+void cf_types_look_at_link_map(struct cf_types *types, const struct cf_live *payload) {
     unsigned w = types->word;
     if (!cf_types_is_link_map(types, payload))
         return;

@@ -5,19 +5,14 @@
 
 #include "analysis/ring.h"
 #include "analysis/scan.h"
-#include "base/context.h"
 #include "base/err.h"
 
-enum {
-    SMALL_BYTES = 65536,   /* of a chunk that is read as it stands, absent pages and all */
-    PREFETCH_BYTES = 2048,
-    DROP_BYTES = 4 << 20,
-};
+enum { SMALL_BYTES = 65536 }; /* of a chunk that is read as it stands, absent pages and all */
 
 static const size_t CHUNKS_MAX = (1u << 31) - 2;
 
-struct builder {
-    const struct cf_links_input *input;
+struct cf_links_builder {
+    struct cf_links_input input;
     const struct cf_resolver *resolver;
     struct cf_scratch_writer first;
     struct cf_scratch_writer to;
@@ -28,7 +23,7 @@ struct builder {
     struct cf_ring ring;
 };
 
-static inline void begin_lists(struct builder *b, size_t end) {
+static inline void begin_lists(struct cf_links_builder *b, size_t end) {
     while (b->nr_firsts < end) {
         cf_scratch_put_u32(&b->first, (uint32_t)b->nr_links);
         b->nr_firsts++;
@@ -37,7 +32,7 @@ static inline void begin_lists(struct builder *b, size_t end) {
 }
 
 static inline void add_link(void *arg, size_t from, size_t rank) {
-    struct builder *b = arg;
+    struct cf_links_builder *b = arg;
     begin_lists(b, from + 1);
     if (rank == b->last || rank == from)
         return;
@@ -46,17 +41,17 @@ static inline void add_link(void *arg, size_t from, size_t rank) {
     cf_scratch_put_u32(&b->to, (uint32_t)rank);
 }
 
-static inline void meet(struct builder *b, uint64_t lowered) {
+static inline void meet(struct cf_links_builder *b, uint64_t lowered) {
     cf_ring_put(&b->ring, lowered, b->from, add_link, b);
 }
 
-static void read_range(struct builder *b, uint64_t start, uint64_t end) {
-    struct cf_scan scan = {.mem = b->input->mem, .addr = start, .end = end};
+static void read_range(struct cf_links_builder *b, uint64_t start, uint64_t end) {
+    struct cf_scan scan = {.mem = b->input.mem, .addr = start, .end = end};
     const unsigned char *bytes;
     size_t nr_words;
     while (cf_scan_next(&scan, &bytes, &nr_words)) {
         CF_SCAN_WORDS(b->resolver, bytes, nr_words, meet, b);
-        cf_mem_drop(b->input->mem, start, scan.addr);
+        cf_mem_drop(b->input.mem, start, scan.addr);
     }
 }
 
@@ -72,67 +67,65 @@ static bool is_silent(const struct cf_links_input *input, uint64_t user) {
     return low < input->nr_silent && input->silent[low] == user;
 }
 
-static void read_chunk(struct builder *b, const struct cf_extent *extent, uint64_t addr,
-                       uint64_t bytes) {
-    unsigned word = b->resolver->word_bytes;
-    uint64_t user = addr + 2 * word;
-    uint64_t end = cf_resolver_payload_end(b->resolver, extent, addr, bytes);
-    if (end <= user || is_silent(b->input, user))
+static void read_small(struct cf_links_builder *b, const struct cf_live *chunk) {
+    unsigned word_bytes = b->resolver->word_bytes;
+    for (uint32_t bits = chunk->pointers; bits != 0; bits &= bits - 1) {
+        uint64_t word = cf_live_word(chunk, word_bytes, (uint64_t)__builtin_ctz(bits));
+        meet(b, cf_resolver_lowered(b->resolver, word));
+    }
+    if (chunk->words > CF_LIVE_WORDS)
+        CF_SCAN_WORDS(b->resolver, chunk->at + CF_LIVE_WORDS * word_bytes,
+                      chunk->words - CF_LIVE_WORDS, meet, b);
+}
+
+static void look_at_chunk(void *arg, const struct cf_live *chunk, size_t rank) {
+    struct cf_links_builder *b = arg;
+    if (is_silent(&b->input, chunk->user))
         return;
-    if (extent->bytes == NULL || end - user > SMALL_BYTES)
-        read_range(b, user, end);
+    b->from = rank;
+    if (chunk->readable == chunk->bytes && chunk->bytes <= SMALL_BYTES)
+        read_small(b, chunk);
     else
-        CF_SCAN_WORDS(b->resolver, extent->bytes + (user - extent->start), (end - user) / word,
-                      meet, b);
+        read_range(b, chunk->user, chunk->user + chunk->bytes);
 }
 
-static void read_heap(struct builder *b, const struct cf_extent *extent) {
-    struct cf_planes_walk walk = cf_planes_walk(b->resolver->planes, extent->heap);
-    struct cf_chunk chunk;
-    uint64_t dropped = extent->start;
-    b->from = cf_ranks_before_word(b->input->ranks, extent->plane_word);
-    while (cf_planes_walk_next(&walk, &chunk)) {
-        if (chunk.state != CF_CHUNK_LIVE)
-            continue;
-        if (extent->bytes != NULL && chunk.addr + PREFETCH_BYTES < extent->end)
-            __builtin_prefetch(extent->bytes + (chunk.addr - extent->start) + PREFETCH_BYTES);
-        read_chunk(b, extent, chunk.addr, chunk.bytes);
-        b->from++;
-        if (chunk.addr - dropped > DROP_BYTES) {
-            cf_mem_drop(b->input->mem, dropped, chunk.addr);
-            dropped = chunk.addr;
-        }
-    }
-    if (extent->end > dropped)
-        cf_mem_drop(b->input->mem, dropped, extent->end);
+struct cf_live_visitor cf_links_visitor(struct cf_links_builder *builder) {
+    return (struct cf_live_visitor){builder, look_at_chunk};
 }
 
-/* In the order of ranks: heaps, then mmapped chunks, each by address. */
-static void read_all(const struct cf_context *ctx, struct builder *b) {
-    for (size_t i = 0; i < b->resolver->nr_extents; i++) {
-        const struct cf_extent *extent = &b->resolver->extents[i];
-        cf_progress(ctx, "collecting pointers", i, b->resolver->nr_extents);
-        if (extent->heap != NULL)
-            read_heap(b, extent);
+int cf_links_begin(const struct cf_links_input *input, struct cf_links_builder **out,
+                   struct cf_err *err) {
+    if (input->ranks->nr > CHUNKS_MAX)
+        return cf_err_set(err, CF_EUSAGE, "more chunks than can be numbered");
+    struct cf_links_builder *b = calloc(1, sizeof *b);
+    if (b == NULL)
+        return cf_err_nomem(err, sizeof *b, "the pointers between chunks");
+    *b = (struct cf_links_builder){.input = *input, .resolver = input->ranks->resolver,
+                                   .last = CF_NO_CHUNK, .ring = {.ranks = input->ranks}};
+    int status = cf_scratch_begin(&b->first, err);
+    if (status == CF_OK)
+        status = cf_scratch_begin(&b->to, err);
+    if (status != CF_OK) {
+        cf_links_abandon(b);
+        return status;
     }
-    for (size_t i = 0; i < b->resolver->nr_extents; i++) {
-        const struct cf_extent *extent = &b->resolver->extents[i];
-        if (extent->heap != NULL || extent->mmapped->in_tcache)
-            continue;
-        b->from = cf_ranks_of(b->input->ranks, extent->first_number);
-        read_chunk(b, extent, extent->start, extent->mmapped->bytes);
-    }
+    *out = b;
+    return CF_OK;
+}
+
+static int finish(struct cf_links_builder *b, struct cf_links *links, struct cf_err *err) {
     cf_ring_empty(&b->ring, add_link, b);
-    begin_lists(b, b->input->ranks->nr + 1);
-}
-
-static int finish(struct builder *b, struct cf_links *out, struct cf_err *err) {
+    begin_lists(b, b->input.ranks->nr + 1);
     if (b->nr_links >= UINT32_MAX)
         return cf_err_set(err, CF_EUSAGE, "more pointers than can be numbered");
-    struct cf_links links = {.ranks = b->input->ranks};
-    int status = cf_scratch_finish(&b->first, &links.first_file, err);
-    if (status == CF_OK)
-        status = cf_scratch_finish(&b->to, &links.to_file, err);
+    int status = cf_scratch_finish(&b->first, &links->first_file, err);
+    return status == CF_OK ? cf_scratch_finish(&b->to, &links->to_file, err) : status;
+}
+
+int cf_links_finish(struct cf_links_builder *b, struct cf_links *out, struct cf_err *err) {
+    struct cf_links links = {.ranks = b->input.ranks};
+    int status = finish(b, &links, err);
+    cf_links_abandon(b);
     if (status != CF_OK) {
         cf_links_fini(&links);
         return status;
@@ -143,22 +136,12 @@ static int finish(struct builder *b, struct cf_links *out, struct cf_err *err) {
     return CF_OK;
 }
 
-int cf_links_make(const struct cf_context *ctx, const struct cf_links_input *input,
-                  struct cf_links *out, struct cf_err *err) {
-    if (input->ranks->nr > CHUNKS_MAX)
-        return cf_err_set(err, CF_EUSAGE, "more chunks than can be numbered");
-    struct builder b = {.input = input, .resolver = input->ranks->resolver, .last = CF_NO_CHUNK,
-                        .ring = {.ranks = input->ranks}};
-    int status = cf_scratch_begin(&b.first, err);
-    if (status == CF_OK)
-        status = cf_scratch_begin(&b.to, err);
-    if (status == CF_OK) {
-        read_all(ctx, &b);
-        status = finish(&b, out, err);
-    }
-    cf_scratch_abandon(&b.first);
-    cf_scratch_abandon(&b.to);
-    return status;
+void cf_links_abandon(struct cf_links_builder *b) {
+    if (b == NULL)
+        return;
+    cf_scratch_abandon(&b->first);
+    cf_scratch_abandon(&b->to);
+    free(b);
 }
 
 void cf_links_drop(const struct cf_links *links) {

@@ -1,8 +1,8 @@
 /*
  * The pointers between live chunks as lists: for each live chunk, by its rank (analysis/ranks.h),
  * the ranks of the live chunks that its words lead to, in the order of the words. They are made in
- * one pass over the chunks in the order of addresses, pages dropped behind it; whoever follows
- * pointers afterwards does not touch the core, where each step would lead to some other page.
+ * one pass over the chunks (analysis/live.h); whoever follows pointers afterwards does not touch
+ * the core, where each step would lead to some other page.
  *
  *     first   0   2   2   5 ...         of rank r: to[first[r]] to to[first[r + 1] - 1]
  *     to      7 9 |   | 1 3 4 | ...     none of rank 1
@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/live.h"
 #include "analysis/ranks.h"
 #include "base/scratch.h"
 #include "corefrag.h"
@@ -37,10 +38,19 @@ struct cf_links_input {
     size_t nr_silent;
 };
 
-/* CF_ENOMEM; CF_EOUTPUT when there is no room in $TMPDIR (or /tmp); CF_EUSAGE for more chunks or
- * pointers than can be numbered. Borrows the ranks. End with cf_links_fini(). */
-int cf_links_make(const struct cf_context *ctx, const struct cf_links_input *input,
-                  struct cf_links *out, struct cf_err *err);
+/* What is being made. */
+struct cf_links_builder;
+
+/* CF_ENOMEM; CF_EOUTPUT when there is no room in $TMPDIR (or /tmp); CF_EUSAGE for more chunks than
+ * can be numbered. Borrows all of `input`. Ends with cf_links_finish() or cf_links_abandon(). */
+int cf_links_begin(const struct cf_links_input *input, struct cf_links_builder **out,
+                   struct cf_err *err);
+/* To be called for each live chunk (analysis/live.h). */
+struct cf_live_visitor cf_links_visitor(struct cf_links_builder *builder);
+/* The builder is gone in any case. As cf_links_begin(); CF_EUSAGE for too many pointers. Borrows
+ * the ranks. End with cf_links_fini(). */
+int cf_links_finish(struct cf_links_builder *builder, struct cf_links *out, struct cf_err *err);
+void cf_links_abandon(struct cf_links_builder *builder); /* takes NULL */
 void cf_links_fini(struct cf_links *links);
 
 /* Only our view of the pages goes. */

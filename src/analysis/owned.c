@@ -1,6 +1,6 @@
 /*
  * Buffers whose bytes tell nothing, named by who holds them. Three words in a row give them away,
- * in the first OWNER_WORDS words of a live chunk, on a stack or in a module's data:
+ * in the first CF_LIVE_WORDS words of a live chunk, on a stack or in a module's data:
  *
  *     std::string   | p | length | capacity |    p[length] == 0, capacity + 1 fits the chunk snugly
  *     std::vector   | begin | end | end of storage |           the storage fits the chunk snugly
@@ -12,7 +12,6 @@
 #include "analysis/typestate.h"
 
 enum {
-    OWNER_WORDS = 32,
     SNUG_BYTES = 24, /* malloc rounds a request up by less */
     SNUG_MMAPPED_BYTES = 4096 + SNUG_BYTES,
     STRING_MIN = 15, /* shorter ones are inside the std::string (SSO) */
@@ -65,7 +64,7 @@ static void look(struct cf_types *types, uint64_t first, uint64_t second, uint64
         cf_types_own(types, number, CF_OWNED_VECTOR);
 }
 
-static void look_at_file(struct cf_types *types, const struct cf_payload *payload) {
+static void look_at_file(struct cf_types *types, const struct cf_live *payload) {
     uint64_t usable, slack;
     if (payload->readable < 9 * types->word ||
         (uint32_t)cf_payload_word(types, payload, 0) >> 16 != 0xfbad)
@@ -98,26 +97,36 @@ static uint64_t next_pointer(const struct cf_types *types, const unsigned char *
     return at;
 }
 
-/* The first `most_words`; and all of an array that begins with trait objects. */
-static void look_through(struct cf_types *types, const struct cf_payload *payload,
-                         uint64_t most_words) {
-    uint64_t words = payload->readable / types->word;
-    uint64_t end = words == 0 ? 0 : words - 1; /* the last has none behind it */
-    uint64_t limit = end < most_words ? end : most_words;
-    for (uint64_t i = 0; (i = next_pointer(types, payload->at, i, limit)) < limit; i++) {
-        uint64_t first = cf_payload_word(types, payload, i * types->word);
-        uint64_t second = cf_payload_word(types, payload, (i + 1) * types->word);
-        if (cf_types_look_for_trait(types, first, second))
-            limit = end;
-        else if (i + 2 < words)
-            look(types, first, second, cf_payload_word(types, payload, (i + 2) * types->word));
-    }
+/* Word `i` may lead to a buffer, and is not the last one. Says whether it has a trait object. */
+static inline bool look_at_word(struct cf_types *types, const struct cf_live *payload,
+                                uint64_t words, uint64_t i) {
+    uint64_t first = cf_payload_word(types, payload, i * types->word);
+    uint64_t second = cf_payload_word(types, payload, (i + 1) * types->word);
+    if (cf_types_may_be_module(types, second) && cf_types_look_for_trait(types, first, second))
+        return true;
+    if (i + 2 < words)
+        look(types, first, second, cf_payload_word(types, payload, (i + 2) * types->word));
+    return false;
 }
 
-void cf_types_look_for_owned(struct cf_types *types, const struct cf_payload *payload) {
+static void look_through(struct cf_types *types, const struct cf_live *payload, uint64_t i) {
+    uint64_t words = payload->readable >> types->word_shift;
+    for (; (i = next_pointer(types, payload->at, i, words)) + 1 < words; i++)
+        (void)look_at_word(types, payload, words, i);
+}
+
+/* The first words; and all of an array that begins with trait objects. */
+void cf_types_look_for_owned(struct cf_types *types, const struct cf_live *payload) {
+    bool has_traits = false;
     look_at_file(types, payload);
     cf_types_look_at_link_map(types, payload);
-    look_through(types, payload, OWNER_WORDS);
+    for (uint32_t bits = payload->pointers; bits != 0; bits &= bits - 1) {
+        uint64_t i = (uint64_t)__builtin_ctz(bits);
+        if (i + 1 < payload->words)
+            has_traits |= look_at_word(types, payload, payload->words, i);
+    }
+    if (has_traits)
+        look_through(types, payload, CF_LIVE_WORDS);
 }
 
 /* Modules' data and bss: where a program's globals hold their buffers. */
@@ -128,13 +137,13 @@ static void look_at_modules(struct cf_types *types) {
         const struct cf_region *region = cf_mem_region(mem, i);
         bool is_module = region->kind == CF_REGION_FILE && (region->flags & 2) != 0;
         if (is_module || (behind_module && region->kind == CF_REGION_ANONYMOUS)) {
-            struct cf_payload payload = {.user = region->start,
+            struct cf_live payload = {.user = region->start,
                                          .bytes = region->end - region->start};
             payload.at = cf_mem_span(mem, region->start, &payload.readable);
             if (payload.at != NULL) {
                 if (payload.readable > payload.bytes)
                     payload.readable = payload.bytes;
-                look_through(types, &payload, UINT64_MAX);
+                look_through(types, &payload, 0);
             }
         }
         behind_module = is_module && i + 1 < cf_mem_nr_regions(mem) &&
@@ -149,13 +158,13 @@ static void look_at_stacks(struct cf_types *types) {
         const struct cf_root *root = &roots->rows.items[i];
         if (root->kind != CF_ROOT_STACK && root->kind != CF_ROOT_TLS)
             continue;
-        struct cf_payload payload = {.user = root->start, .bytes = root->end - root->start};
+        struct cf_live payload = {.user = root->start, .bytes = root->end - root->start};
         payload.at = cf_mem_span(types->input.mem, root->start, &payload.readable);
         if (payload.at == NULL)
             continue;
         if (payload.readable > payload.bytes)
             payload.readable = payload.bytes;
-        look_through(types, &payload, UINT64_MAX);
+        look_through(types, &payload, 0);
     }
 }
 

@@ -28,14 +28,21 @@ static int list_silent(const struct cf_ptmalloc *pt, struct cf_reach *reach, str
     return CF_OK;
 }
 
-static int search(const struct cf_context *ctx, const struct cf_mem *mem, struct cf_reach *reach,
-                  struct cf_err *err) {
+/* All of it but the map. */
+static struct cf_mark_input mark_input(const struct cf_reach *reach) {
+    return (struct cf_mark_input){
+        .mem = reach->mem, .roots = reach->roots.rows.items, .nr_roots = reach->roots.rows.len,
+        .silent = reach->silent, .nr_silent = reach->nr_silent,
+    };
+}
+
+static int search(const struct cf_context *ctx, struct cf_reach *reach, struct cf_err *err) {
     size_t words = cf_search_words(&reach->ranks);
     CF_CLEANUP_FREE uint64_t *reached = calloc(words, sizeof *reached);
     if (reached == NULL)
         return cf_err_nomem(err, words * sizeof *reached, "what is reached");
     const struct cf_search_input input = {
-        .mem = mem, .links = &reach->links, .roots = reach->roots.rows.items,
+        .mem = reach->mem, .links = &reach->links, .roots = reach->roots.rows.items,
         .nr_roots = reach->roots.rows.len, .queue_cap = reach->queue_cap,
     };
     int status = cf_search_run(ctx, &input, reached, reach->parents, err);
@@ -44,43 +51,54 @@ static int search(const struct cf_context *ctx, const struct cf_mem *mem, struct
     return status;
 }
 
-/* Pointers, and room for the ways. */
-static int make_links(const struct cf_context *ctx, const struct cf_mem *mem,
-                      struct cf_reach *reach, struct cf_err *err) {
+/* One pass for the pointers and for the visitor. Without room for pointers it is made all the same,
+ * and the status says so. */
+static int read_chunks(const struct cf_context *ctx, struct cf_reach *reach,
+                       const struct cf_live_visitor *visitor, struct cf_err *err) {
     const struct cf_links_input input = {
-        .mem = mem, .ranks = &reach->ranks, .silent = reach->silent,
+        .mem = reach->mem, .ranks = &reach->ranks, .silent = reach->silent,
         .nr_silent = reach->nr_silent,
     };
-    int status = cf_links_make(ctx, &input, &reach->links, err);
+    struct cf_links_builder *builder = NULL;
+    struct cf_live_visitor visitors[2];
+    size_t nr_visitors = 0;
+    int status = cf_parents_new(reach->ranks.nr, reach->roots.rows.len, &reach->parents, err);
     if (status == CF_OK)
-        status = cf_parents_new(reach->ranks.nr, reach->roots.rows.len, &reach->parents, err);
-    return status;
+        status = cf_links_begin(&input, &builder, err);
+    if (status == CF_OK)
+        visitors[nr_visitors++] = cf_links_visitor(builder);
+    if (visitor != NULL)
+        visitors[nr_visitors++] = *visitor;
+    if (nr_visitors > 0)
+        cf_live_visit(ctx, reach->mem, &reach->ranks, visitors, nr_visitors);
+    return status == CF_OK ? cf_links_finish(builder, &reach->links, err) : status;
 }
 
-int cf_reach_mark(const struct cf_context *ctx, const struct cf_mem *mem,
-                  const struct cf_chunkmap *map, struct cf_reach *reach, struct cf_err *err) {
-    const struct cf_mark_input input = {
-        .mem = mem, .map = map, .roots = reach->roots.rows.items,
-        .nr_roots = reach->roots.rows.len, .silent = reach->silent,
-        .nr_silent = reach->nr_silent,
-    };
-    int status = cf_mark_new(&input, &reach->mark, err);
+int cf_reach_follow(const struct cf_context *ctx, struct cf_reach *reach,
+                    const struct cf_live_visitor *visitor, struct cf_err *err) {
+    int status = read_chunks(ctx, reach, visitor, err);
     if (status == CF_OK)
-        status = cf_ranks_init(&reach->ranks, cf_mark_resolver(reach->mark), err);
-    if (status != CF_OK)
-        return status;
-    status = make_links(ctx, mem, reach, err);
-    if (status == CF_OK)
-        return search(ctx, mem, reach, err);
-    cf_links_fini(&reach->links);
+        return search(ctx, reach, err);
+    cf_parents_free(reach->parents);
+    reach->parents = NULL;
     if (status != CF_EOUTPUT && status != CF_EUSAGE)
         return status;
     cf_log(ctx, "holders are not looked for: %s", err != NULL ? err->text : "no room");
+    const struct cf_mark_input input = mark_input(reach);
     return cf_mark_follow(ctx, &input, reach->mark, err);
 }
 
-int cf_reach_run(const struct cf_context *ctx, const struct cf_ptmalloc *pt,
-                 struct cf_reach **out, struct cf_err *err) {
+int cf_reach_prepare(const struct cf_mem *mem, const struct cf_chunkmap *map,
+                     struct cf_reach *reach, struct cf_err *err) {
+    reach->mem = mem;
+    struct cf_mark_input input = mark_input(reach);
+    input.map = map;
+    int status = cf_mark_new(&input, &reach->mark, err);
+    return status == CF_OK ? cf_ranks_init(&reach->ranks, cf_mark_resolver(reach->mark), err)
+                           : status;
+}
+
+int cf_reach_new(const struct cf_ptmalloc *pt, struct cf_reach **out, struct cf_err *err) {
     CF_CLEANUP(cleanup_reach) struct cf_reach *reach = calloc(1, sizeof *reach);
     if (reach == NULL)
         return cf_err_nomem(err, sizeof *reach, "reachability");
@@ -91,7 +109,7 @@ int cf_reach_run(const struct cf_context *ctx, const struct cf_ptmalloc *pt,
     if (status == CF_OK)
         status = list_silent(pt, reach, err);
     if (status == CF_OK)
-        status = cf_reach_mark(ctx, mem, cf_ptmalloc_map(pt), reach, err);
+        status = cf_reach_prepare(mem, cf_ptmalloc_map(pt), reach, err);
     if (status == CF_OK)
         *out = cf_take(&reach);
     return status;

@@ -1,6 +1,7 @@
 /*
  * Reachability of one core: stacks, roots, the pointers between live chunks, and the search over
- * them from the roots. What the pipeline makes once, and what types, leaks and holders build on.
+ * them from the roots. What the pipeline makes once, and what leaks and holders build on; types
+ * look at the chunks while they are read.
  * Borrows the walked heap; immutable when made, but for the mark's second bits.
  *
  * Where there is no room for the list of pointers (in $TMPDIR), or they are too many, the mark
@@ -21,6 +22,7 @@
 #include "ptmalloc/heap.h"
 
 struct cf_reach {
+    const struct cf_mem *mem;
     struct cf_stacks stacks;
     struct cf_roots roots;
     uint64_t *silent; /* user addresses of chunks that carry nothing (tcache structs), sorted */
@@ -32,15 +34,20 @@ struct cf_reach {
     size_t queue_cap;           /* of the search; 0: the default */
 };
 
-/* Fails only for lack of memory. Caller frees with cf_reach_free(). */
-int cf_reach_run(const struct cf_context *ctx, const struct cf_ptmalloc *pt,
-                 struct cf_reach **out, struct cf_err *err);
+/* Stacks, roots, and the chunks' ranks; nothing is reached yet. Fails only for lack of memory.
+ * Caller frees with cf_reach_free(). */
+int cf_reach_new(const struct cf_ptmalloc *pt, struct cf_reach **out, struct cf_err *err);
 void cf_reach_free(struct cf_reach *reach);
 
-/* What cf_reach_run() does when it has stacks, roots and silent chunks: the rest of `reach`, which
+/* Reads the live chunks, once, also for `visitor` (unless NULL), and follows their pointers. Fails
+ * only for lack of memory. */
+int cf_reach_follow(const struct cf_context *ctx, struct cf_reach *reach,
+                    const struct cf_live_visitor *visitor, struct cf_err *err);
+
+/* What cf_reach_new() does when it has stacks, roots and silent chunks: the rest of `reach`, which
  * is zero. End with cf_reach_fini_mark(), also after a failure. */
-int cf_reach_mark(const struct cf_context *ctx, const struct cf_mem *mem,
-                  const struct cf_chunkmap *map, struct cf_reach *reach, struct cf_err *err);
+int cf_reach_prepare(const struct cf_mem *mem, const struct cf_chunkmap *map,
+                     struct cf_reach *reach, struct cf_err *err);
 void cf_reach_fini_mark(struct cf_reach *reach);
 
 #endif

@@ -13,7 +13,6 @@ enum {
     FILE_MAGIC = 0xfbad, /* _IO_MAGIC, upper half of the first int of every FILE */
     TEXT_MIN = 8,        /* bytes of text that make a text */
     TEXT_LOOKED_AT = 256,
-    POINTERS_LOOKED_AT = 32,
     POINTERS_MIN = 4,
     NAME_ROOM = 1024,    /* for a name before it is shortened */
     PYTHON_WORDS = 16,   /* from a word of an object back to its head */
@@ -30,7 +29,7 @@ static uint32_t libc_type(struct cf_types *types, enum libc_kind kind) {
 }
 
 /* FILE: flags with the magic, then pointers in order read_base <= read_ptr <= read_end. */
-static uint32_t recognise_libc(struct cf_types *types, const struct cf_payload *payload) {
+static uint32_t recognise_libc(struct cf_types *types, const struct cf_live *payload) {
     unsigned w = types->word;
     if (payload->readable < 20 * w)
         return 0;
@@ -176,7 +175,7 @@ uint32_t cf_types_of_table(struct cf_types *types, uint64_t addr) {
 }
 
 /* A C object may have its table of functions behind the links of a list. */
-static uint32_t recognise_later_table(struct cf_types *types, const struct cf_payload *payload) {
+static uint32_t recognise_later_table(struct cf_types *types, const struct cf_live *payload) {
     const struct cf_resolver *resolver = types->input.resolver;
     for (unsigned i = 1; i < TABLE_WORDS && (i + 1) * types->word <= payload->readable; i++) {
         uint64_t word = cf_payload_word(types, payload, i * types->word);
@@ -237,7 +236,7 @@ static uint32_t name_python_type(struct cf_types *types, uint64_t addr) {
 
 /* In a process that has an interpreter. A CPython object at `offset`: a reference count that a
  * person would believe, then its type. */
-static uint32_t recognise_python(struct cf_types *types, const struct cf_payload *payload,
+static uint32_t recognise_python(struct cf_types *types, const struct cf_live *payload,
                                  uint64_t offset) {
     unsigned w = types->word;
     if (payload->readable < offset + 3 * w)
@@ -263,7 +262,7 @@ static uint32_t recognise_python(struct cf_types *types, const struct cf_payload
 
 uint32_t cf_types_python_around(struct cf_types *types, uint64_t addr) {
     for (unsigned i = 2; i < PYTHON_WORDS && addr > (uint64_t)i * types->word; i++) {
-        struct cf_payload payload = {.user = addr - (uint64_t)i * types->word};
+        struct cf_live payload = {.user = addr - (uint64_t)i * types->word};
         payload.at = cf_mem_span(types->input.mem, payload.user, &payload.readable);
         uint32_t type = payload.at != NULL ? recognise_python(types, &payload, 0) : 0;
         if (type != 0)
@@ -286,7 +285,7 @@ static uint64_t character(const unsigned char *at, uint64_t most) {
 }
 
 /* A text from the start up to a zero, or to the end of what is looked at. */
-static bool is_text(const struct cf_payload *payload) {
+static bool is_text(const struct cf_live *payload) {
     uint64_t most = payload->readable < TEXT_LOOKED_AT ? payload->readable : TEXT_LOOKED_AT;
     uint64_t length = 0;
     while (length < most && payload->at[length] != '\0') {
@@ -298,31 +297,31 @@ static bool is_text(const struct cf_payload *payload) {
     return length >= TEXT_MIN;
 }
 
-/* Eight pointers for each word that is neither one nor zero: no more can come of what is left. */
-static bool is_pointer_array(const struct cf_types *types, const struct cf_payload *payload) {
+/* Of the first words that are not zero at most one in nine leads elsewhere. Those that are in the
+ * span of the chunks and in none are few: that they might be is enough to go on. */
+static bool is_pointer_array(const struct cf_types *types, const struct cf_live *payload) {
     const struct cf_resolver *resolver = types->input.resolver;
-    uint64_t words = payload->readable / types->word, pointers = 0, others = 0;
-    if (words > POINTERS_LOOKED_AT)
-        words = POINTERS_LOOKED_AT;
-    if (words < POINTERS_MIN)
+    size_t words = payload->words < CF_LIVE_WORDS ? payload->words : CF_LIVE_WORDS;
+    size_t pointers = cf_ranks_count_bits(payload->pointers);
+    if (pointers < POINTERS_MIN)
         return false;
-    for (uint64_t i = 0; i < words; i++) {
-        uint64_t value = cf_payload_word(types, payload, i * types->word);
-        if (value == 0)
-            continue;
-        uint64_t lowered = cf_resolver_lowered(resolver, value);
-        if (cf_resolver_in_span(resolver, lowered) &&
-            cf_resolver_extent(resolver, lowered) != NULL)
-            pointers++;
-        else
+    size_t others = words - pointers;
+    for (size_t i = 0; i < words; i++)
+        others -= cf_payload_word(types, payload, i * types->word) == 0;
+    if (others * 8 > pointers)
+        return false;
+    for (uint32_t bits = payload->pointers; bits != 0; bits &= bits - 1) {
+        uint64_t at = (uint64_t)__builtin_ctz(bits) * types->word;
+        uint64_t lowered = cf_resolver_lowered(resolver, cf_payload_word(types, payload, at));
+        if (cf_resolver_extent(resolver, lowered) == NULL) {
+            pointers--;
             others++;
-        if (others * 8 > words - others)
-            return false;
+        }
     }
     return pointers >= POINTERS_MIN && others * 8 <= pointers;
 }
 
-uint32_t cf_types_recognise(struct cf_types *types, const struct cf_payload *payload) {
+uint32_t cf_types_recognise(struct cf_types *types, const struct cf_live *payload) {
     uint32_t type = recognise_libc(types, payload);
     if (type != 0 || payload->readable < 2 * types->word)
         return type;

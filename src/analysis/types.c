@@ -6,12 +6,9 @@
 #include <string.h>
 
 #include "analysis/typestate.h"
-#include "base/context.h"
 #include "base/err.h"
 
 enum {
-    PREFETCH_BYTES = 2048,
-    DROP_BYTES = 4 << 20,
     KEYS_MAX = 1 << 18,
     FILTER_BLOCKS_MAX = 1 << 14,
 };
@@ -189,70 +186,26 @@ void cf_types_name_chunk(struct cf_types *types, size_t number, uint32_t type) {
 
 /* A chunk says what it is, and what others are. Where it stands in the order of addresses, others
  * may have spoken of it already; those behind it still can. */
-static void look_at_chunk(struct cf_types *types, const struct cf_extent *extent, uint64_t user,
-                          uint64_t end, size_t rank) {
-    struct cf_payload payload = {.user = user, .bytes = end - user};
-    if (extent->bytes != NULL) {
-        payload.at = extent->bytes + (user - extent->start);
-        payload.readable = payload.bytes;
-    } else {
-        payload.at = cf_mem_span(types->input.mem, user, &payload.readable);
-        if (payload.at == NULL)
-            return;
-        if (payload.readable > payload.bytes)
-            payload.readable = payload.bytes;
-    }
-    cf_types_look_for_owned(types, &payload);
+static void look_at_chunk(void *arg, const struct cf_live *chunk, size_t rank) {
+    struct cf_types *types = arg;
+    if (chunk->at == NULL)
+        return;
+    cf_types_look_for_owned(types, chunk);
     if (types->table[rank] == 0)
-        types->table[rank] = (uint16_t)cf_types_recognise(types, &payload);
+        types->table[rank] = (uint16_t)cf_types_recognise(types, chunk);
 }
 
-static void look_at_heap(struct cf_types *types, const struct cf_extent *extent) {
-    const struct cf_resolver *resolver = types->input.resolver;
-    size_t rank = cf_ranks_before_word(types->ranks, extent->plane_word);
-    struct cf_chunk chunk;
-    uint64_t dropped = extent->start;
-    struct cf_planes_walk walk = cf_planes_walk(resolver->planes, extent->heap);
-    while (cf_planes_walk_next(&walk, &chunk)) {
-        if (chunk.state != CF_CHUNK_LIVE)
-            continue;
-        if (extent->bytes != NULL && chunk.addr + PREFETCH_BYTES < extent->end)
-            __builtin_prefetch(extent->bytes + (chunk.addr - extent->start) + PREFETCH_BYTES);
-        look_at_chunk(types, extent, chunk.addr + 2 * types->word,
-                      cf_resolver_payload_end(resolver, extent, chunk.addr, chunk.bytes), rank++);
-        if (chunk.addr - dropped > DROP_BYTES) {
-            cf_mem_drop(types->input.mem, dropped, chunk.addr);
-            dropped = chunk.addr;
-        }
-    }
-    if (extent->end > dropped)
-        cf_mem_drop(types->input.mem, dropped, extent->end);
+struct cf_live_visitor cf_types_visitor(struct cf_types *types) {
+    return (struct cf_live_visitor){types, look_at_chunk};
 }
 
-static void look_at_chunks(const struct cf_context *ctx, struct cf_types *types) {
-    const struct cf_resolver *resolver = types->input.resolver;
-    for (size_t i = 0; i < resolver->nr_extents; i++) {
-        const struct cf_extent *extent = &resolver->extents[i];
-        uint64_t user = extent->start + 2 * types->word;
-        cf_progress(ctx, "naming chunks", i, resolver->nr_extents);
-        if (extent->heap != NULL)
-            look_at_heap(types, extent);
-        else if (!extent->mmapped->in_tcache)
-            look_at_chunk(types, extent, user,
-                          cf_resolver_payload_end(resolver, extent, extent->start,
-                                                  extent->mmapped->bytes),
-                          cf_ranks_of(types->ranks, extent->first_number));
-    }
-    cf_scratch_drop(&types->scratch);
-}
-
-int cf_types_new(const struct cf_context *ctx, const struct cf_types_input *input,
-                 struct cf_types **out, struct cf_err *err) {
+int cf_types_new(const struct cf_types_input *input, struct cf_types **out, struct cf_err *err) {
     __attribute__((cleanup(free_types))) struct cf_types *types = calloc(1, sizeof *types);
     if (types == NULL)
         return cf_err_nomem(err, sizeof *types, "the types");
     types->input = *input;
     types->word = input->resolver->word_bytes;
+    types->word_shift = types->word == 8 ? 3 : 2;
     if (cf_array_push(&types->rows) == NULL) /* type 0: the size is all that is known */
         return cf_err_nomem(err, sizeof(struct cf_type), "the types");
     types->has_python = maps_python(cf_mem_core(input->mem));
@@ -265,7 +218,6 @@ int cf_types_new(const struct cf_context *ctx, const struct cf_types_input *inpu
     cf_types_name_libc(types);
     cf_types_look_at_roots(types);
     cf_types_look_at_threads(types);
-    look_at_chunks(ctx, types);
     *out = types;
     types = NULL;
     return CF_OK;

@@ -27,6 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/live.h"
 #include "analysis/mark.h"
 #include "analysis/ranks.h"
 #include "analysis/resolve.h"
@@ -86,10 +87,11 @@ struct cf_types_input {
     const struct cf_namer *namer; /* NULL: no names */
 };
 
-/* Finds the type of every live chunk, in one pass over their first words, pages dropped behind: two
- * bytes a chunk, in a temporary file. Borrows all of `input`. CF_ENOMEM. */
-int cf_types_new(const struct cf_context *ctx, const struct cf_types_input *input,
-                 struct cf_types **out, struct cf_err *err);
+/* Types as far as roots and glibc's own structures tell them; what chunks say comes by the visitor.
+ * Two bytes a live chunk, in a temporary file. Borrows all of `input`. CF_ENOMEM. */
+int cf_types_new(const struct cf_types_input *input, struct cf_types **out, struct cf_err *err);
+/* To be called once for each live chunk (analysis/live.h); then all types are known. */
+struct cf_live_visitor cf_types_visitor(struct cf_types *types);
 void cf_types_free(struct cf_types *types);
 
 /* The type of a live chunk by its number; 0 where only the size is known. */

@@ -6,6 +6,7 @@
 #ifndef CF_ANALYSIS_TYPESTATE_H
 #define CF_ANALYSIS_TYPESTATE_H
 
+#include "analysis/live.h"
 #include "analysis/types.h"
 #include "base/array.h"
 #include "base/scratch.h"
@@ -32,6 +33,7 @@ struct cf_type_key {
 struct cf_types {
     struct cf_types_input input;
     unsigned word;
+    unsigned word_shift;
     CF_ARRAY(struct cf_type) rows;
     struct cf_type_key *keys; /* open addressing, at most half full */
     size_t key_mask;
@@ -46,14 +48,6 @@ struct cf_types {
     uint32_t libc_types[2];   /* by recognise.c's own kinds */
     uint32_t text_type;
     uint32_t pointers_type;
-};
-
-/* A chunk's readable payload. */
-struct cf_payload {
-    uint64_t user;
-    uint64_t bytes;
-    const unsigned char *at;  /* `readable` bytes, from `user` */
-    uint64_t readable;
 };
 
 /* types.c: the type with this name; memory out or too many: 0. */
@@ -97,7 +91,7 @@ uint32_t cf_types_of_table(struct cf_types *types, uint64_t addr);
 bool cf_types_leads_to_code(const struct cf_types *types, uint64_t addr);
 bool cf_types_symbol(const struct cf_types *types, uint64_t addr, char *out, size_t bytes,
                      uint64_t *offset);
-uint32_t cf_types_recognise(struct cf_types *types, const struct cf_payload *payload);
+uint32_t cf_types_recognise(struct cf_types *types, const struct cf_live *payload);
 
 /* owned.c */
 /* The live chunk whose user address is exactly `word`, its usable bytes, and how many more than
@@ -106,30 +100,24 @@ size_t cf_types_buffer_at(const struct cf_types *types, uint64_t word, uint64_t 
                           uint64_t *slack);
 
 /* owned.c: what the chunk says of others. */
-void cf_types_look_for_owned(struct cf_types *types, const struct cf_payload *payload);
+void cf_types_look_for_owned(struct cf_types *types, const struct cf_live *payload);
 /* What everything outside the chunks says of them. */
 void cf_types_look_at_roots(struct cf_types *types);
 
 /* libcown.c */
 /* Chunks whose addresses alone say that they are glibc's: tcache structs, dtvs. */
 void cf_types_name_libc(struct cf_types *types);
-bool cf_types_is_link_map(const struct cf_types *types, const struct cf_payload *payload);
-void cf_types_look_at_link_map(struct cf_types *types, const struct cf_payload *payload);
+bool cf_types_is_link_map(const struct cf_types *types, const struct cf_live *payload);
+void cf_types_look_at_link_map(struct cf_types *types, const struct cf_live *payload);
 void cf_types_look_at_threads(struct cf_types *types);
 
 /* traits.c: two words in a row that may be a trait object's; says whether they are. */
 bool cf_types_look_for_trait(struct cf_types *types, uint64_t data, uint64_t table);
 
-static inline uint64_t cf_payload_word(const struct cf_types *types,
-                                       const struct cf_payload *payload, uint64_t offset) {
-    if (types->word == 8) {
-        uint64_t value;
-        __builtin_memcpy(&value, payload->at + offset, 8);
-        return value;
-    }
-    uint32_t value;
-    __builtin_memcpy(&value, payload->at + offset, 4);
-    return value;
+/* The word at a byte's offset, which is a multiple of words. */
+static inline uint64_t cf_payload_word(const struct cf_types *types, const struct cf_live *payload,
+                                       uint64_t offset) {
+    return cf_live_word(payload, types->word, offset >> types->word_shift);
 }
 
 #endif

@@ -60,7 +60,7 @@ static void run_fini(struct run *run) {
 /* The mark, what the live chunks are, and which of them are lost. */
 static int examine(struct run *run, struct cf_err *err) {
     const struct cf_ptmalloc *pt = run->reading.pt;
-    int status = cf_reach_run(run->ctx, pt, &run->reach, err);
+    int status = cf_reach_new(pt, &run->reach, err);
     if (status != CF_OK)
         return status;
     cf_naming_init(&run->naming, &run->reading, run->frames);
@@ -68,7 +68,11 @@ static int examine(struct run *run, struct cf_err *err) {
         .mem = run->reading.mem, .pt = pt, .resolver = cf_mark_resolver(run->reach->mark),
         .ranks = &run->reach->ranks, .roots = &run->reach->roots, .namer = &run->naming.namer,
     };
-    status = cf_types_new(run->ctx, &input, &run->types, err);
+    status = cf_types_new(&input, &run->types, err);
+    if (status != CF_OK)
+        return status;
+    const struct cf_live_visitor visitor = cf_types_visitor(run->types);
+    status = cf_reach_follow(run->ctx, run->reach, &visitor, err);
     if (status != CF_OK)
         return status;
     cf_types_count(run->types, run->reach->mark);

@@ -96,5 +96,6 @@ void rw_mark(struct rootworld *w) {
     }
     w->reach.silent = &w->silent;
     w->reach.nr_silent = w->silent != 0;
-    assert_int_equal(cf_reach_mark(NULL, w->mem, w->map, &w->reach, &err), CF_OK);
+    assert_int_equal(cf_reach_prepare(w->mem, w->map, &w->reach, &err), CF_OK);
+    assert_int_equal(cf_reach_follow(NULL, &w->reach, NULL, &err), CF_OK);
 }

@@ -66,7 +66,9 @@ static void settle(struct world *w) {
         .mem = w->root->mem, .resolver = resolver, .ranks = &w->root->reach.ranks,
         .namer = &namer,
     };
-    assert_int_equal(cf_types_new(NULL, &input, &w->types, &err), CF_OK);
+    assert_int_equal(cf_types_new(&input, &w->types, &err), CF_OK);
+    const struct cf_live_visitor visitor = cf_types_visitor(w->types);
+    cf_live_visit(NULL, w->root->mem, &w->root->reach.ranks, &visitor, 1);
     cf_types_count(w->types, w->root->reach.mark);
     const struct cf_belong_input belong = {
         .mem = w->root->mem, .reach = &w->root->reach, .source = w->root,

@@ -90,7 +90,9 @@ static void settle(struct world *w) {
     assert_int_equal(cf_ranks_init(&w->ranks, &w->resolver, &err), CF_OK);
     const struct cf_types_input input = {.mem = w->mem, .resolver = &w->resolver,
                                          .ranks = &w->ranks, .namer = &namer};
-    assert_int_equal(cf_types_new(NULL, &input, &w->types, &err), CF_OK);
+    assert_int_equal(cf_types_new(&input, &w->types, &err), CF_OK);
+    const struct cf_live_visitor visitor = cf_types_visitor(w->types);
+    cf_live_visit(NULL, w->mem, &w->ranks, &visitor, 1);
 }
 
 static void world_fini(struct world *w) {

@@ -1,0 +1,107 @@
+#include "analysis/live.h"
+
+#include "base/context.h"
+
+enum { PREFETCH_BYTES = 2048, DROP_BYTES = 4 << 20 };
+
+/* Without a branch on what the words are. From the last to the first, so that each bit moves to its
+ * place by those that follow it. */
+static inline uint32_t find_pointers(const struct cf_resolver *resolver, const unsigned char *at,
+                                     uint64_t nr_words) {
+    const uint64_t low = resolver->low, span = resolver->span, mask = resolver->word_mask;
+    unsigned i = nr_words < CF_LIVE_WORDS ? (unsigned)nr_words : CF_LIVE_WORDS;
+    uint32_t pointers = 0;
+    if (resolver->word_bytes == 8) {
+        while (i-- > 0) {
+            uint64_t word;
+            __builtin_memcpy(&word, at + 8 * i, 8);
+            pointers = 2 * pointers + ((word & mask) - 16 - low < span);
+        }
+        return pointers;
+    }
+    while (i-- > 0) {
+        uint32_t word;
+        __builtin_memcpy(&word, at + 4 * i, 4);
+        pointers = 2 * pointers + ((uint64_t)word - 8 - low < span);
+    }
+    return pointers;
+}
+
+static inline struct cf_live live_at(const struct cf_mem *mem, const struct cf_resolver *resolver,
+                                     const struct cf_extent *extent, uint64_t addr,
+                                     uint64_t bytes) {
+    struct cf_live live = {.user = addr + 2 * resolver->word_bytes};
+    uint64_t end = cf_resolver_payload_end(resolver, extent, addr, bytes);
+    if (end <= live.user)
+        return live;
+    live.bytes = end - live.user;
+    live.readable = live.bytes;
+    if (extent->bytes != NULL) {
+        live.at = extent->bytes + (live.user - extent->start);
+    } else {
+        uint64_t avail = 0;
+        live.at = cf_mem_span(mem, live.user, &avail);
+        live.readable = avail < live.bytes ? avail : live.bytes;
+    }
+    live.words = live.readable >> (resolver->word_bytes == 8 ? 3 : 2);
+    if (live.words > 0)
+        live.pointers = find_pointers(resolver, live.at, live.words);
+    return live;
+}
+
+struct cf_live cf_live_at(const struct cf_mem *mem, const struct cf_resolver *resolver,
+                          const struct cf_extent *extent, uint64_t addr, uint64_t bytes) {
+    return live_at(mem, resolver, extent, addr, bytes);
+}
+
+struct pass {
+    const struct cf_mem *mem;
+    const struct cf_ranks *ranks;
+    const struct cf_live_visitor *visitors;
+    size_t nr_visitors;
+};
+
+static inline void visit(const struct pass *pass, const struct cf_extent *extent, uint64_t addr,
+                         uint64_t bytes, size_t rank) {
+    const struct cf_live live = live_at(pass->mem, pass->ranks->resolver, extent, addr, bytes);
+    for (size_t i = 0; i < pass->nr_visitors; i++)
+        pass->visitors[i].look(pass->visitors[i].arg, &live, rank);
+}
+
+static void visit_heap(const struct pass *pass, const struct cf_extent *extent) {
+    struct cf_planes_walk walk = cf_planes_walk(pass->ranks->resolver->planes, extent->heap);
+    size_t rank = cf_ranks_before_word(pass->ranks, extent->plane_word);
+    uint64_t dropped = extent->start;
+    struct cf_chunk chunk;
+    while (cf_planes_walk_next(&walk, &chunk)) {
+        if (chunk.state != CF_CHUNK_LIVE)
+            continue;
+        if (extent->bytes != NULL && chunk.addr + PREFETCH_BYTES < extent->end)
+            __builtin_prefetch(extent->bytes + (chunk.addr - extent->start) + PREFETCH_BYTES);
+        visit(pass, extent, chunk.addr, chunk.bytes, rank++);
+        if (chunk.addr - dropped > DROP_BYTES) {
+            cf_mem_drop(pass->mem, dropped, chunk.addr);
+            dropped = chunk.addr;
+        }
+    }
+    if (extent->end > dropped)
+        cf_mem_drop(pass->mem, dropped, extent->end);
+}
+
+void cf_live_visit(const struct cf_context *ctx, const struct cf_mem *mem,
+                   const struct cf_ranks *ranks, const struct cf_live_visitor *visitors,
+                   size_t nr_visitors) {
+    const struct pass pass = {mem, ranks, visitors, nr_visitors};
+    const struct cf_resolver *resolver = ranks->resolver;
+    for (size_t i = 0; i < resolver->nr_extents; i++) {
+        cf_progress(ctx, "reading chunks", i, resolver->nr_extents);
+        if (resolver->extents[i].heap != NULL)
+            visit_heap(&pass, &resolver->extents[i]);
+    }
+    for (size_t i = 0; i < resolver->nr_extents; i++) {
+        const struct cf_extent *extent = &resolver->extents[i];
+        if (extent->heap == NULL && !extent->mmapped->in_tcache)
+            visit(&pass, extent, extent->start, extent->mmapped->bytes,
+                  cf_ranks_of(ranks, extent->first_number));
+    }
+}
