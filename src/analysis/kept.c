@@ -58,7 +58,7 @@ static int sweep_pages(const struct cf_chunkmap *map, struct cf_kept *kept, stru
     return status;
 }
 
-int cf_kept_find(const struct cf_context *ctx, const struct cf_ptmalloc *pt, struct cf_kept *kept,
+int cf_kept_trim(const struct cf_context *ctx, const struct cf_ptmalloc *pt, struct cf_kept *kept,
                  struct cf_err *err) {
     const struct cf_chunkmap *map = cf_ptmalloc_map(pt);
     kept->mem = cf_malloc_mem(cf_ptmalloc_malloc(pt));
@@ -70,9 +70,14 @@ int cf_kept_find(const struct cf_context *ctx, const struct cf_ptmalloc *pt, str
     if (status == CF_OK)
         status = cf_freeing_find(map, &kept->rule, &kept->residency, &kept->trim, &kept->freeing,
                                  err);
+    return status;
+}
+
+int cf_kept_pins(const struct cf_context *ctx, const struct cf_ptmalloc *pt, struct cf_kept *kept,
+                 struct cf_err *err) {
+    const struct cf_chunkmap *map = cf_ptmalloc_map(pt);
     cf_progress(ctx, "judging pages", 0, 0);
-    if (status == CF_OK)
-        status = sweep_pages(map, kept, err);
+    int status = sweep_pages(map, kept, err);
     if (status == CF_OK)
         status = cf_top_pins_find(map, &kept->rule, &kept->residency, &kept->top_pins, err);
     return status;

@@ -34,9 +34,13 @@ struct cf_kept {
     struct cf_top_pins top_pins;
 };
 
-/* `kept` is all zero but for `types`; cf_kept_fini() afterwards, whether this succeeds or not.
- * Fails only for lack of memory. */
-int cf_kept_find(const struct cf_context *ctx, const struct cf_ptmalloc *pt, struct cf_kept *kept,
+/* What malloc_trim(0) and free() would give back. `kept` is all zero but for `types`;
+ * cf_kept_fini() afterwards, whether this succeeds or not. Fails only for lack of memory. */
+int cf_kept_trim(const struct cf_context *ctx, const struct cf_ptmalloc *pt, struct cf_kept *kept,
+                 struct cf_err *err);
+
+/* The rest, after cf_kept_trim(): pages and pins. What that one found is only read. */
+int cf_kept_pins(const struct cf_context *ctx, const struct cf_ptmalloc *pt, struct cf_kept *kept,
                  struct cf_err *err);
 void cf_kept_fini(struct cf_kept *kept);
 

@@ -11,6 +11,7 @@
 #include "analysis/types.h"
 #include "base/cleanup.h"
 #include "base/context.h"
+#include "base/crew.h"
 #include "base/err.h"
 #include "lib/holding.h"
 #include "lib/naming.h"
@@ -92,13 +93,47 @@ static int find_retained(struct run *run, struct cf_err *err) {
     return CF_OK;
 }
 
+/* The two long passes over the map that only read it and what malloc_trim would do: side by side. */
+struct sides {
+    struct run *run;
+    int statuses[2];
+    struct cf_err errs[2];
+};
+
+static void run_side(void *user, size_t index) {
+    struct sides *sides = user;
+    struct run *run = sides->run;
+    const struct cf_ptmalloc *pt = run->reading.pt;
+    struct cf_err *err = &sides->errs[index];
+    if (index == 0)
+        sides->statuses[0] = cf_kept_pins(run->ctx, pt, &run->kept, err);
+    else /* without a context: the other side tells how far we are */
+        sides->statuses[1] = cf_sweep(NULL, run->reading.mem, &run->kept.trim,
+                                      cf_ptmalloc_map(pt), cf_ptmalloc_nr_arenas(pt),
+                                      &run->sizes, &run->holes, err);
+}
+
+static int run_sides(struct run *run, struct cf_err *err) {
+    struct sides sides = {.run = run};
+    cf_crew_run(run->options->threads, 2, run_side, &sides);
+    for (size_t i = 0; i < 2; i++)
+        if (sides.statuses[i] != CF_OK) {
+            if (err != NULL)
+                *err = sides.errs[i];
+            return sides.statuses[i];
+        }
+    return CF_OK;
+}
+
 static int analyze_heap(struct run *run, struct cf_err *err) {
     const struct cf_ptmalloc *pt = run->reading.pt;
     int status = CF_OK;
     if (!run->options->no_reach && cf_reading_has_heap(&run->reading))
         status = examine(run, err);
     if (status == CF_OK)
-        status = cf_kept_find(run->ctx, pt, &run->kept, err);
+        status = cf_kept_trim(run->ctx, pt, &run->kept, err);
+    if (status == CF_OK)
+        status = run_sides(run, err);
     if (status == CF_OK)
         status = cf_process_analyze(&run->process, &run->reading, run->options, err);
     const struct cf_holding_input holding = {
@@ -110,9 +145,6 @@ static int analyze_heap(struct run *run, struct cf_err *err) {
         status = cf_holding_find(&run->holding, run->ctx, &holding, run->types, err);
     if (status == CF_OK && run->reach != NULL && run->options->retained)
         status = find_retained(run, err);
-    if (status == CF_OK)
-        status = cf_sweep(run->ctx, run->reading.mem, &run->kept.trim, cf_ptmalloc_map(pt),
-                          cf_ptmalloc_nr_arenas(pt), &run->sizes, &run->holes, err);
     return status;
 }
 
