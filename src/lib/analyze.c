@@ -93,7 +93,7 @@ static int find_retained(struct run *run, struct cf_err *err) {
     return CF_OK;
 }
 
-/* The two long passes over the map that only read it and what malloc_trim would do: side by side. */
+/* The two long passes that only read the map and what malloc_trim would do: side by side. */
 struct sides {
     struct run *run;
     int statuses[2];
@@ -205,7 +205,8 @@ static int store_chunks(struct run *run, struct cf_err *err) {
     uint64_t total = cf_sizes_nr_chunks(run->sizes);
     cf_chunk_source_init(&source, cf_ptmalloc_map(run->reading.pt), run->options->chunks,
                          run->reach != NULL ? cf_mark_plane(run->reach->mark) : NULL);
-    int status = cf_store_chunks(run->store, &source, total, run->options->safe, err);
+    int status = cf_store_chunks(run->store, &source, total, run->options->safe,
+                                 run->options->threads, err);
     if (status == CF_OK)
         status = cf_rows_statistics(cf_store_db(run->store), source.rows, err);
     return status;

@@ -148,6 +148,24 @@ static inline struct cf_planes_walk cf_planes_walk(const struct cf_planes *plane
     return walk;
 }
 
+/* The same from the first chunk that starts in plane word `word` of the heap or behind it. */
+static inline struct cf_planes_walk cf_planes_walk_at(const struct cf_planes *planes,
+                                                      const struct cf_heap *heap, size_t word) {
+    struct cf_planes_walk walk = cf_planes_walk(planes, heap);
+    walk.word = word;
+    walk.bits = word < walk.nr_words ? walk.starts[word] : 0;
+    walk.unit = cf_planes_walk_start(&walk);
+    uint64_t addr = walk.base + ((uint64_t)walk.unit << walk.shift);
+    size_t left = (size_t)(walk.odds_end - walk.odd);
+    while (left > 0) { /* the first odd at or above it */
+        size_t half = left / 2;
+        bool below = walk.odd[half].addr < addr;
+        walk.odd = below ? walk.odd + half + 1 : walk.odd;
+        left = below ? left - half - 1 : half;
+    }
+    return walk;
+}
+
 static inline bool cf_planes_walk_next(struct cf_planes_walk *walk, struct cf_chunk *out) {
     static const uint8_t states[4] = {CF_CHUNK_LIVE, CF_CHUNK_FREE, CF_CHUNK_TCACHE,
                                       CF_CHUNK_FAST};

@@ -33,13 +33,22 @@ struct cf_chunk_row {
     enum cf_chunk_code code;
 };
 
+/* A place in the stream: a word of the start plane of the heap that comes at `turn`. */
+struct cf_chunk_place {
+    size_t turn;
+    size_t word;
+};
+
 struct cf_chunk_source {
     const struct cf_chunkmap *map;
     const uint64_t *reached; /* a bit for each unit of the map; NULL: not examined */
     enum cf_chunks kept;
     bool keeps[CF_NR_CHUNK_STATES]; /* what `kept` means */
     size_t first_heap; /* the first one above 2^63, or 0 */
+    struct cf_chunk_place from; /* the part of the stream that this one is */
+    struct cf_chunk_place to;
     size_t heaps_done;
+    size_t stop_unit; /* of the heap at hand */
     const struct cf_heap *heap;
     size_t first_unit; /* of the heap in `reached` */
     struct cf_planes_walk walk;
@@ -54,6 +63,16 @@ size_t cf_chunk_source_take(struct cf_chunk_source *source, struct cf_chunk_row 
 static inline bool cf_chunk_source_next(struct cf_chunk_source *source, struct cf_chunk_row *out) {
     return cf_chunk_source_take(source, out, 1) == 1;
 }
+/*
+ * Cuts the stream into parts of `words` words of the start plane, wherever heaps begin and end:
+ * part i is [places[i], places[i + 1]), and there are `nr` places, two at least. The caller frees
+ * `*out`. CF_ENOMEM.
+ */
+int cf_chunk_source_cut(const struct cf_chunk_source *source, size_t words,
+                        struct cf_chunk_place **out, size_t *nr, struct cf_err *err);
+/* The part between two of them, at its first row. */
+struct cf_chunk_source cf_chunk_source_part(const struct cf_chunk_source *source,
+                                            const struct cf_chunk_place places[2]);
 /* Back to the first row. */
 void cf_chunk_source_rewind(struct cf_chunk_source *source);
 

@@ -19,6 +19,17 @@ int cf_large_free_note(struct cf_large_free *large, const struct cf_chunk_row *r
     return CF_OK;
 }
 
+int cf_large_free_join(struct cf_large_free *large, const struct cf_large_free *more,
+                       struct cf_err *err) {
+    for (size_t i = 0; i < more->rows.len; i++) {
+        struct cf_large_row *slot = cf_array_push(&large->rows);
+        if (slot == NULL)
+            return cf_err_nomem(err, sizeof *slot, "a free chunk");
+        *slot = more->rows.items[i];
+    }
+    return CF_OK;
+}
+
 /* In the index's own order, so that SQLite only ever appends to it. */
 static int compare_rows(const void *a, const void *b) {
     const struct cf_large_row *left = a, *right = b;

@@ -31,6 +31,10 @@ void cf_large_free_fini(struct cf_large_free *large);
 int cf_large_free_note(struct cf_large_free *large, const struct cf_chunk_row *row,
                        struct cf_err *err);
 
+/* All rows of `more` too. CF_ENOMEM. */
+int cf_large_free_join(struct cf_large_free *large, const struct cf_large_free *more,
+                       struct cf_err *err);
+
 static inline bool cf_is_large_free(const struct cf_chunk_row *row) {
     return row->code == CF_CODE_FREE && row->size_bytes >= CF_LARGE_FREE_BYTES;
 }

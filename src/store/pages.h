@@ -1,6 +1,7 @@
 /*
  * Rows into an SQLite table without SQLite: the table's b-tree pages are written directly in the
- * file format, in the order of the rowids, bottom up.
+ * file format, in the order of the rowids, bottom up: leaves (store/leaves.h) made elsewhere get
+ * their places, the interior pages above them grow here.
  *
  *     file   | 1 | ... tables that SQLite made ... | leaf | leaf | ... | interior | leaf | ...
  *                          ^ the table's root page, empty until the end, then the top of the tree
@@ -27,6 +28,7 @@
 #include <stdint.h>
 
 #include "corefrag.h"
+#include "store/leaves.h"
 
 struct cf_pages;
 
@@ -37,9 +39,26 @@ struct cf_pages;
 int cf_pages_open(const char *path, uint32_t root_page, struct cf_pages **out,
                   struct cf_err *err);
 
-/* One row; rowids must grow. CF_EOUTPUT when the disk is full. */
-int cf_pages_add(struct cf_pages *pages, int64_t rowid, int64_t first, int64_t second,
-                 struct cf_err *err);
+uint32_t cf_pages_page_bytes(const struct cf_pages *pages);
+
+/* Neighbouring pages of the file. */
+struct cf_place {
+    uint32_t first;
+    size_t nr;
+};
+
+/* Where leaves stand: in one piece, or before and behind the lock-byte page. */
+struct cf_places {
+    struct cf_place places[2];
+};
+
+/* Gives leaves the next places in the file, and the tree above them their keys: call it with the
+ * leaves in the order of their rowids, one at a time. CF_EOUTPUT when the disk is full. */
+int cf_pages_place(struct cf_pages *pages, const struct cf_leaves *leaves,
+                   struct cf_places *out, struct cf_err *err);
+/* Writes them there; may be called on several threads at once. CF_EOUTPUT. */
+int cf_pages_write(const struct cf_pages *pages, const struct cf_leaves *leaves,
+                   const struct cf_places *places, struct cf_err *err);
 
 /* Writes what is left, the root and the header; the file is a sound database again. */
 int cf_pages_finish(struct cf_pages *pages, struct cf_err *err);

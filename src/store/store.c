@@ -10,17 +10,13 @@
 
 #include "base/context.h"
 #include "base/err.h"
+#include "store/chunk_load.h"
 #include "store/chunk_vtab.h"
 #include "store/compact.h"
 #include "store/large_free.h"
-#include "store/pages.h"
 #include "store/schema.h"
 
-enum {
-    NAME_ATTEMPTS = 16,
-    BATCH_ROWS = 256,
-    PROGRESS_ROWS = 1 << 20, /* a multiple of a batch's */
-};
+enum { NAME_ATTEMPTS = 16 };
 
 struct cf_store {
     const struct cf_context *ctx;
@@ -127,33 +123,24 @@ struct cf_db *cf_store_db(struct cf_store *store) {
     return store->db;
 }
 
-static int write_pages(struct cf_store *store, uint32_t root_page, struct cf_chunk_source *source,
-                       uint64_t total, struct cf_large_free *large, struct cf_err *err) {
-    struct cf_pages *pages;
-    struct cf_chunk_row rows[BATCH_ROWS];
-    size_t nr;
-    int status = cf_pages_open(store->temporary, root_page, &pages, err);
+static int write_pages(struct cf_store *store, uint32_t root_page, struct cf_chunk_loading *loading,
+                       struct cf_err *err) {
+    int status = cf_pages_open(store->temporary, root_page, &loading->pages, err);
     if (status != CF_OK)
         return status;
-    while (status == CF_OK && (nr = cf_chunk_source_take(source, rows, BATCH_ROWS)) > 0) {
-        for (size_t i = 0; i < nr && status == CF_OK; i++) {
-            status = cf_pages_add(pages, rows[i].address, rows[i].size_bytes, rows[i].code, err);
-            if (status == CF_OK && cf_is_large_free(&rows[i]))
-                status = cf_large_free_note(large, &rows[i], err);
-        }
-        if (source->rows % PROGRESS_ROWS == 0)
-            cf_progress(store->ctx, "storing chunks", source->rows, total);
-    }
+    status = cf_chunk_load(loading, err);
     if (status == CF_OK)
-        status = cf_pages_finish(pages, err);
-    cf_pages_free(pages);
+        status = cf_pages_finish(loading->pages, err);
+    cf_pages_free(loading->pages);
     return status;
 }
 
 /* SQLite keeps page 1 and the root in its cache: it must be closed while they change. */
 static int load_pages(struct cf_store *store, struct cf_chunk_source *source, uint64_t total,
-                      struct cf_err *err) {
+                      unsigned nr_threads, struct cf_err *err) {
     CF_CLEANUP(cf_large_free_fini) struct cf_large_free large = {.rows = {0}};
+    struct cf_chunk_loading loading = {.ctx = store->ctx, .source = source, .large = &large,
+                                       .total = total, .nr_threads = nr_threads};
     bool found = false;
     int64_t root_page = 0;
     int status = cf_db_query_i64(store->db, "SELECT rootpage FROM sqlite_schema WHERE name ="
@@ -163,7 +150,7 @@ static int load_pages(struct cf_store *store, struct cf_chunk_source *source, ui
         status = cf_db_exec(store->db, "COMMIT", err);
     cf_db_free(cf_take(&store->db));
     if (status == CF_OK)
-        status = write_pages(store, (uint32_t)root_page, source, total, &large, err);
+        status = write_pages(store, (uint32_t)root_page, &loading, err);
     if (status == CF_OK)
         status = cf_db_open_bulk(store->temporary, &store->db, err);
     if (status == CF_OK)
@@ -172,12 +159,12 @@ static int load_pages(struct cf_store *store, struct cf_chunk_source *source, ui
 }
 
 int cf_store_chunks(struct cf_store *store, struct cf_chunk_source *source, uint64_t total,
-                    bool safe, struct cf_err *err) {
+                    bool safe, unsigned nr_threads, struct cf_err *err) {
     if (source->kept == CF_CHUNKS_COMPACT)
         return cf_compact_load(store->ctx, store->db, source, total, err);
     if (safe)
         return cf_chunk_vtab_load(store->ctx, store->db, source, total, err);
-    return load_pages(store, source, total, err);
+    return load_pages(store, source, total, nr_threads, err);
 }
 
 static int sync_path(const char *path, int flags, struct cf_err *err) {

@@ -349,6 +349,33 @@ static void rows_come_in_the_order_of_their_keys(void **state) {
     cf_chunkmap_free(map);
 }
 
+/* Cut after every so many words of the planes, the parts have the rows of the whole, in order. */
+static void parts_make_up_the_stream(void **state) {
+    (void)state;
+    struct cf_chunkmap *map = toy_map(8, toy, 2);
+    for (size_t words = 1; words < 9; words++) {
+        struct cf_chunk_source whole, part;
+        struct cf_chunk_place *places;
+        struct cf_chunk_row row, expected;
+        size_t nr;
+        cf_chunk_source_init(&whole, map, CF_CHUNKS_ALL, NULL);
+        assert_int_equal(cf_chunk_source_cut(&whole, words, &places, &nr, NULL), CF_OK);
+        for (size_t i = 0; i + 1 < nr; i++) {
+            part = cf_chunk_source_part(&whole, &places[i]);
+            while (cf_chunk_source_next(&part, &row)) {
+                assert_true(cf_chunk_source_next(&whole, &expected));
+                assert_int_equal(row.address, expected.address);
+                assert_int_equal(row.size_bytes, expected.size_bytes);
+                assert_int_equal(row.code, expected.code);
+            }
+        }
+        assert_false(cf_chunk_source_next(&whole, &expected));
+        assert_int_equal(whole.rows, 13);
+        free(places);
+    }
+    cf_chunkmap_free(map);
+}
+
 static void only_the_chunks_asked_for_are_kept(void **state) {
     const struct folder *folder = *state;
     struct cf_chunkmap *map = toy_map(8, toy, 2);
@@ -387,7 +414,7 @@ static void make_chunks(const struct folder *folder, const struct cf_chunkmap *m
     assert_int_equal(cf_store_create(NULL, folder->db, true, &store, &err), 0);
     put_version(cf_store_db(store), CF_SCHEMA_VERSION);
     cf_chunk_source_init(&source, map, CF_CHUNKS_ALL, NULL);
-    assert_int_equal(cf_store_chunks(store, &source, 0, safe, &err), 0);
+    assert_int_equal(cf_store_chunks(store, &source, 0, safe, 0, &err), 0);
     assert_int_equal(cf_store_commit(store, &err), 0);
     assert_int_equal(cf_db_open(folder->db, out, &err), 0);
 }
@@ -456,6 +483,7 @@ int main(void) {
         cmocka_unit_test(a_revision_is_sixteen_digits),
         cmocka_unit_test_setup_teardown(rows_equal_the_iterator, make_folder, remove_folder),
         cmocka_unit_test(rows_come_in_the_order_of_their_keys),
+        cmocka_unit_test(parts_make_up_the_stream),
         cmocka_unit_test_setup_teardown(only_the_chunks_asked_for_are_kept, make_folder,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(large_free_chunks_are_indexed_by_either_way, make_folder,

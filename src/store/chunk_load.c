@@ -1,0 +1,130 @@
+#include "store/chunk_load.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/context.h"
+#include "base/crew.h"
+#include "base/err.h"
+#include "store/leaves.h"
+
+enum {
+    PART_WORDS = 8192, /* of the start plane: 8 MiB of heap on 64-bit, some 90,000 rows */
+    BATCH_ROWS = 256,
+};
+
+struct load {
+    const struct cf_chunk_loading *loading;
+    const struct cf_chunk_place *places;
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    size_t turn; /* the part whose leaves get their places next */
+    struct cf_leaves spare[CF_CREW_MOST]; /* that nobody uses just now */
+    size_t nr_spare;
+    uint64_t rows;
+    int status; /* the first failure */
+    struct cf_err err;
+};
+
+/* What one thread makes of one part. */
+struct part {
+    struct cf_leaves leaves;
+    struct cf_large_free large;
+    struct cf_places places;
+    int status;
+    struct cf_err err;
+};
+
+/* Leaves that were used before keep their memory. */
+static int borrow_leaves(struct load *load, struct part *part) {
+    (void)pthread_mutex_lock(&load->lock);
+    bool has_spare = load->nr_spare > 0;
+    if (has_spare)
+        part->leaves = load->spare[--load->nr_spare];
+    (void)pthread_mutex_unlock(&load->lock);
+    if (!has_spare)
+        return cf_leaves_init(&part->leaves, cf_pages_page_bytes(load->loading->pages),
+                              &part->err);
+    cf_leaves_clear(&part->leaves);
+    return CF_OK;
+}
+
+static int make_leaves(struct part *part, struct cf_chunk_source *source) {
+    struct cf_chunk_row rows[BATCH_ROWS];
+    size_t nr;
+    int status = CF_OK;
+    while (status == CF_OK && (nr = cf_chunk_source_take(source, rows, BATCH_ROWS)) > 0)
+        for (size_t i = 0; i < nr && status == CF_OK; i++) {
+            status = cf_leaves_add(&part->leaves, rows[i].address, rows[i].size_bytes,
+                                   rows[i].code, &part->err);
+            if (status == CF_OK && cf_is_large_free(&rows[i]))
+                status = cf_large_free_note(&part->large, &rows[i], &part->err);
+        }
+    return status == CF_OK ? cf_leaves_turn(&part->leaves, &part->err) : status;
+}
+
+/* When all parts before have their places, this one gets its own. Nothing more happens once a
+ * part has failed, but each has its turn. */
+static void take_places(struct load *load, size_t index, struct part *part) {
+    const struct cf_chunk_loading *loading = load->loading;
+    (void)pthread_mutex_lock(&load->lock);
+    while (load->turn != index)
+        (void)pthread_cond_wait(&load->moved, &load->lock);
+    if (load->status == CF_OK && part->status == CF_OK)
+        part->status = cf_pages_place(loading->pages, &part->leaves, &part->places, &part->err);
+    if (load->status == CF_OK && part->status == CF_OK)
+        part->status = cf_large_free_join(loading->large, &part->large, &part->err);
+    load->rows += part->leaves.rows;
+    cf_progress(loading->ctx, "storing chunks", load->rows, loading->total);
+    load->turn++;
+    (void)pthread_cond_broadcast(&load->moved);
+    (void)pthread_mutex_unlock(&load->lock);
+}
+
+static void end_part(struct load *load, struct part *part) {
+    (void)pthread_mutex_lock(&load->lock);
+    if (part->status != CF_OK && load->status == CF_OK) {
+        load->status = part->status;
+        load->err = part->err;
+    }
+    if (part->leaves.bytes != NULL && part->leaves.last != NULL)
+        load->spare[load->nr_spare++] = part->leaves;
+    else
+        cf_leaves_fini(&part->leaves);
+    (void)pthread_mutex_unlock(&load->lock);
+    cf_large_free_fini(&part->large);
+}
+
+static void load_part(void *user, size_t index) {
+    struct load *load = user;
+    struct part part = {.status = CF_OK};
+    struct cf_chunk_source source = cf_chunk_source_part(load->loading->source,
+                                                         &load->places[index]);
+    part.status = borrow_leaves(load, &part);
+    if (part.status == CF_OK)
+        part.status = make_leaves(&part, &source);
+    take_places(load, index, &part);
+    if (part.status == CF_OK)
+        part.status = cf_pages_write(load->loading->pages, &part.leaves, &part.places, &part.err);
+    end_part(load, &part);
+}
+
+int cf_chunk_load(const struct cf_chunk_loading *loading, struct cf_err *err) {
+    struct load load = {.loading = loading, .lock = PTHREAD_MUTEX_INITIALIZER,
+                        .moved = PTHREAD_COND_INITIALIZER};
+    CF_CLEANUP_FREE struct cf_chunk_place *places = NULL;
+    size_t nr_places;
+    int status = cf_chunk_source_cut(loading->source, PART_WORDS, &places, &nr_places, err);
+    if (status != CF_OK)
+        return status;
+    load.places = places;
+    cf_crew_run(loading->nr_threads, nr_places - 1, load_part, &load);
+    for (size_t i = 0; i < load.nr_spare; i++)
+        cf_leaves_fini(&load.spare[i]);
+    loading->source->rows = load.rows;
+    if (load.status != CF_OK && err != NULL)
+        *err = load.err;
+    return load.status;
+}

@@ -1,0 +1,87 @@
+#include "store/leaves.h"
+
+#include <stdlib.h>
+
+#include "base/err.h"
+
+enum { FIRST_PAGES = 64 };
+
+static void start_leaf(struct cf_leaves *leaves) {
+    leaves->page.bytes = leaves->bytes + leaves->nr_pages * leaves->page_bytes;
+    cf_page_start(&leaves->page, leaves->page_bytes, CF_PAGE_LEAF);
+}
+
+/* Room for `pages` finished ones and the one at hand. */
+static int grow(struct cf_leaves *leaves, size_t pages, struct cf_err *err) {
+    size_t bytes = (pages + 1) * leaves->page_bytes;
+    unsigned char *larger = realloc(leaves->bytes, bytes);
+    if (larger == NULL)
+        return cf_err_nomem(err, bytes, "pages of the database");
+    leaves->bytes = larger;
+    int64_t *last = realloc(leaves->last, (pages + 1) * sizeof *last);
+    if (last == NULL)
+        return cf_err_nomem(err, pages * sizeof *last, "pages of the database");
+    leaves->last = last;
+    leaves->cap = pages;
+    return CF_OK;
+}
+
+int cf_leaves_init(struct cf_leaves *leaves, uint32_t page_bytes, struct cf_err *err) {
+    *leaves = (struct cf_leaves){.page_bytes = page_bytes};
+    int status = grow(leaves, FIRST_PAGES, err);
+    if (status == CF_OK)
+        start_leaf(leaves);
+    return status;
+}
+
+void cf_leaves_fini(struct cf_leaves *leaves) {
+    free(leaves->bytes);
+    free(leaves->last);
+    *leaves = (struct cf_leaves){0};
+}
+
+void cf_leaves_clear(struct cf_leaves *leaves) {
+    leaves->nr_pages = 0;
+    leaves->rows = 0;
+    start_leaf(leaves);
+}
+
+int cf_leaves_turn(struct cf_leaves *leaves, struct cf_err *err) {
+    struct cf_page *page = &leaves->page;
+    if (page->cells == 0)
+        return CF_OK;
+    /* What cells spoilt below themselves (cf_cell_put_fast) goes. */
+    memset(page->bytes + page->used, 0, page->low - page->used);
+    cf_page_close(page);
+    leaves->last[leaves->nr_pages++] = leaves->last_rowid;
+    int status = leaves->nr_pages < leaves->cap ? CF_OK : grow(leaves, 2 * leaves->cap, err);
+    if (status == CF_OK)
+        start_leaf(leaves);
+    return status;
+}
+
+int cf_leaves_add(struct cf_leaves *leaves, int64_t rowid, int64_t first, int64_t second,
+                  struct cf_err *err) {
+    struct cf_page *page = &leaves->page;
+    if (leaves->rows == 0)
+        leaves->first_rowid = rowid;
+    else if (rowid <= leaves->last_rowid)
+        return cf_err_set(err, CF_EINTERNAL, "rowids out of order");
+    const struct cf_cell cell = cf_cell_make(rowid, first, second);
+    uint32_t bytes = 1 + cell.rowid_bytes + cell.payload;
+    if (!cf_page_has_room(page, bytes)) {
+        int status = cf_leaves_turn(leaves, err);
+        if (status != CF_OK)
+            return status;
+    }
+    if (cell.rowid_bytes < 9 && cf_page_has_room(page, bytes + 8)) {
+        /* The cell first: what it spoils is below all cells and above the new pointer. */
+        cf_cell_put_fast(page->bytes + page->low - bytes, &cell);
+        (void)cf_page_take(page, bytes);
+    } else {
+        cf_cell_put(cf_page_take(page, bytes), &cell);
+    }
+    leaves->last_rowid = rowid;
+    leaves->rows++;
+    return CF_OK;
+}
