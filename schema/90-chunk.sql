@@ -52,7 +52,8 @@ SELECT c.address, printf('0x%x', c.address) AS address_hex,
            AS usable_bytes,
        h.arena_id, h.heap_id, c.state,
        CAST(CASE c.code WHEN 0 THEN (SELECT 1 FROM meta WHERE key = 'reachability' AND value = 1)
-                        WHEN 6 THEN 0 END AS INTEGER) AS reachable
+                        WHEN 6 THEN 0 END AS INTEGER) AS reachable,
+       c.address AS stored_at
 FROM heap h JOIN chunk c ON c.address >= h.start AND c.address < h.end AND
      h.heap_id = (SELECT heap_id FROM heap WHERE start <= c.address ORDER BY start DESC LIMIT 1)
 UNION ALL
@@ -60,7 +61,7 @@ SELECT m.address, printf('0x%x', m.address),
        m.address + (SELECT value / 4 FROM meta WHERE key = 'word_bits'),
        printf('0x%x', m.address + (SELECT value / 4 FROM meta WHERE key = 'word_bits')),
        m.size_bytes, m.usable_bytes, CAST(NULL AS INTEGER), CAST(NULL AS INTEGER), m.state,
-       m.reachable
+       m.reachable, m.address
 FROM mmapped_chunk m;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
@@ -74,4 +75,5 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_chunk', 'arena_id', 'id', 'Arena; NULL for mmapped chunks.'),
 ('v_chunk', 'heap_id', 'id', 'Heap; NULL for mmapped chunks.'),
 ('v_chunk', 'state', 'text', 'live: held by the program or libc; mmapped: live, in a mapping of its own; free: in a bin; fast: in a fastbin; tcache: in a thread''s cache; top: the wilderness; fence: an end marker.'),
-('v_chunk', 'reachable', '0/1', 'Something that is not dead may point to it (conservative: 1 is not proof that it is used); NULL: not examined.');
+('v_chunk', 'reachable', '0/1', 'Something that is not dead may point to it (conservative: 1 is not proof that it is used); NULL: not examined.'),
+('v_chunk', 'stored_at', 'id', 'Key of the row that holds it: its address, and with --chunks compact that of the first chunk that begins in the same 4 KiB. There a filter on address alone reads everything; one that says stored_at > X - 4096 AND stored_at <= X AND address = X seeks in either.');

@@ -70,8 +70,8 @@ static int remake_view(struct cf_db *db, unsigned unit, struct cf_err *err) {
         " WHEN 3 THEN 'fast' WHEN 4 THEN 'top' WHEN 5 THEN 'fence' WHEN 6 THEN 'live' END"
         " AS TEXT) AS state,"
         " CAST(CASE code WHEN 0 THEN (SELECT 1 FROM meta WHERE key = 'reachability' AND value = 1)"
-        " WHEN 6 THEN 0 END AS INTEGER) AS reachable"
-        " FROM (SELECT h.arena_id AS arena_id, h.heap_id AS heap_id,"
+        " WHEN 6 THEN 0 END AS INTEGER) AS reachable, stored_at"
+        " FROM (SELECT p.start AS stored_at, h.arena_id AS arena_id, h.heap_id AS heap_id,"
         " p.start - p.start %% 4096 + e.value / %d %% %u * %u AS address,"
         " (e.value / %u + 1) * %u AS size_bytes, e.value %% %d AS code"
         " FROM heap h JOIN chunk_page p ON p.start >= h.start AND p.start < h.end AND"
@@ -79,7 +79,7 @@ static int remake_view(struct cf_db *db, unsigned unit, struct cf_err *err) {
         " JOIN json_each(p.chunks) e)"
         " UNION ALL SELECT m.address, printf('0x%%x', m.address), m.address + %u,"
         " printf('0x%%x', m.address + %u), m.size_bytes, m.usable_bytes, CAST(NULL AS INTEGER),"
-        " CAST(NULL AS INTEGER), m.state, m.reachable FROM mmapped_chunk m;",
+        " CAST(NULL AS INTEGER), m.state, m.reachable, m.address FROM mmapped_chunk m;",
         unit, unit, unit / 2, CODES, PAGE_BYTES / unit, unit, PAGE_BYTES / unit * CODES, unit,
         CODES, unit, unit);
     return cf_db_exec(db, sql, err);

@@ -5,7 +5,9 @@
  *     (units - 1) * units_a_page * 8  +  offset in the page, in units  *  8  +  code
  *
  * A unit is two words (16 bytes on 64-bit). v_chunk is made again over these rows: the same
- * columns, the same rows. Filters on heap_id and arena_id seek; one on address reads all pages.
+ * columns, the same rows, but for stored_at. An address is computed from its page's text, which SQL
+ * cannot turn round: filters on heap_id, arena_id and stored_at seek; one on address alone reads
+ * all pages.
  */
 #ifndef CF_STORE_COMPACT_H
 #define CF_STORE_COMPACT_H

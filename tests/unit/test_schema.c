@@ -156,6 +156,8 @@ static void filters_seek_and_do_not_scan(void **state) {
          " ORDER BY size_bytes DESC LIMIT 20", "h"},
         {"SELECT * FROM v_chunk WHERE size_bytes > 65536 AND state = 'free'", "h"},
         {"SELECT * FROM v_chunk WHERE state = 'free' AND size_bytes BETWEEN 8192 AND 9000", "h"},
+        {"SELECT * FROM v_chunk WHERE stored_at > 16 AND stored_at <= 4112 AND address = 4112",
+         "c"},
         {"SELECT * FROM v_chunk WHERE heap_id = 0", "c"},
         {"SELECT * FROM v_chunk WHERE heap_id = 0", "h"},
         {"SELECT * FROM v_chunk WHERE heap_id = 0 AND address > 4112 AND address < 5000", "c"},

@@ -406,14 +406,14 @@ static void live_chunks_that_were_not_reached_have_a_code_of_their_own(void **st
 /* ---- the index of large free chunks ---- */
 
 /* Makes a database of `map` and leaves it open in `out`. */
-static void make_chunks(const struct folder *folder, const struct cf_chunkmap *map, bool safe,
-                        struct cf_db **out) {
+static void make_chunks(const struct folder *folder, const struct cf_chunkmap *map,
+                        enum cf_chunks kept, bool safe, struct cf_db **out) {
     CF_CLEANUP_STORE struct cf_store *store = NULL;
     struct cf_chunk_source source;
     struct cf_err err;
     assert_int_equal(cf_store_create(NULL, folder->db, true, &store, &err), 0);
     put_version(cf_store_db(store), CF_SCHEMA_VERSION);
-    cf_chunk_source_init(&source, map, CF_CHUNKS_ALL, NULL);
+    cf_chunk_source_init(&source, map, kept, NULL);
     assert_int_equal(cf_store_chunks(store, &source, 0, safe, 0, &err), 0);
     assert_int_equal(cf_store_commit(store, &err), 0);
     assert_int_equal(cf_db_open(folder->db, out, &err), 0);
@@ -437,7 +437,7 @@ static void large_free_chunks_are_indexed_by_either_way(void **state) {
     struct cf_chunkmap *map = toy_map(8, heaps, 2);
     for (int safe = 0; safe < 2; safe++) {
         CF_CLEANUP_DB struct cf_db *db = NULL;
-        make_chunks(*state, map, safe != 0, &db);
+        make_chunks(*state, map, CF_CHUNKS_ALL, safe != 0, &db);
         assert_sql_is(db, "PRAGMA integrity_check", "ok");
         assert_sql_is(db,
                       "SELECT group_concat(printf('%x:%x', address, size_bytes), ' ') FROM"
@@ -451,10 +451,32 @@ static void large_free_chunks_are_indexed_by_either_way(void **state) {
     cf_chunkmap_free(map);
 }
 
+static void compact_chunks_are_found_by_where_they_are_stored(void **state) {
+    struct cf_chunkmap *map = toy_map(8, toy, 2);
+    CF_CLEANUP_DB struct cf_db *db = NULL;
+    CF_CLEANUP_STMT struct cf_stmt *plan = NULL;
+    struct cf_err err;
+    bool row = false, seeks = false;
+    make_chunks(*state, map, CF_CHUNKS_COMPACT, false, &db);
+    assert_int_equal(cf_db_prepare(db,
+                                   "EXPLAIN QUERY PLAN SELECT * FROM v_chunk WHERE stored_at >"
+                                   " 65600 - 4096 AND stored_at <= 65600 AND address = 65600",
+                                   &plan, &err),
+                     0);
+    while (cf_stmt_step(plan, &row, &err) == 0 && row) {
+        const char *step = cf_stmt_text(plan, 3);
+        assert_null(strstr(step, "SCAN p"));
+        assert_null(strstr(step, "SCAN h"));
+        seeks |= strstr(step, "SEARCH p USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)") != NULL;
+    }
+    assert_true(seeks);
+    cf_chunkmap_free(map);
+}
+
 static void an_index_of_nothing_stays_empty(void **state) {
     struct cf_chunkmap *map = toy_map(8, toy, 2);
     CF_CLEANUP_DB struct cf_db *db = NULL;
-    make_chunks(*state, map, false, &db);
+    make_chunks(*state, map, CF_CHUNKS_ALL, false, &db);
     assert_sql_is(db, "PRAGMA integrity_check", "ok");
     assert_sql_is(db, "SELECT count(*) FROM chunk INDEXED BY chunk_large_free"
                       " WHERE state = 'free' AND size_bytes >= 4096", "0");
@@ -488,6 +510,8 @@ int main(void) {
                                         remove_folder),
         cmocka_unit_test_setup_teardown(large_free_chunks_are_indexed_by_either_way, make_folder,
                                         remove_folder),
+        cmocka_unit_test_setup_teardown(compact_chunks_are_found_by_where_they_are_stored,
+                                        make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(an_index_of_nothing_stays_empty, make_folder,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(live_chunks_that_were_not_reached_have_a_code_of_their_own,
