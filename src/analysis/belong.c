@@ -35,10 +35,11 @@ static bool is_nameless(const struct belong *belong, uint32_t type) {
     return evidence == CF_EVIDENCE_SIZE || evidence == CF_EVIDENCE_POINTERS;
 }
 
-/* Somebody has three words that look like a string's or a vector's. */
+/* Somebody has three words that look like a string's or a vector's, or it reads as a text. */
 static bool is_buffer(const struct belong *belong, uint32_t type) {
     const struct cf_type *row = cf_types_get(belong->types, type);
-    return row->evidence == CF_EVIDENCE_OWNER && row->memory_of == 0;
+    return row->evidence == CF_EVIDENCE_TEXT ||
+           (row->evidence == CF_EVIDENCE_OWNER && row->memory_of == 0);
 }
 
 /* Texts and buffers have a name, and hang on who holds them as the nameless do. */
