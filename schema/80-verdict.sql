@@ -40,13 +40,27 @@ WITH malloc_kind (kind) AS (
     FROM v_size_class WHERE state IN ('live', 'mmapped')
     GROUP BY size_bytes ORDER BY bytes DESC, size_bytes LIMIT 1
 ), kind AS (
-    SELECT type, chunks, bytes FROM v_type WHERE type IS NOT NULL
-    ORDER BY bytes DESC, type LIMIT 1
+    SELECT coalesce(memory_of, type) AS name, sum(chunks) AS chunks, sum(bytes) AS bytes,
+           total(bytes) FILTER (WHERE memory_of IS NOT NULL) AS memory_bytes
+    FROM v_type WHERE type IS NOT NULL
+    GROUP BY coalesce(memory_of, type) ORDER BY bytes DESC, name LIMIT 1
+), kind_phrase AS (
+    SELECT CASE WHEN name = '(text)' THEN 'text'
+                WHEN name = '(array of pointers)' THEN 'arrays of pointers'
+                WHEN name LIKE '% buffer' THEN 'in ' || name || 's'
+                WHEN memory_bytes = bytes THEN 'memory of ' || name
+                WHEN memory_bytes * 20 >= bytes THEN 'of type ' || name || ', or hangs on such'
+                ELSE 'of type ' || name END AS phrase
+    FROM kind
 ), holder AS (
-    SELECT kind || ' ' || label AS name, bytes FROM v_held ORDER BY bytes DESC LIMIT 1
+    SELECT CASE kind WHEN 'mapping' THEN label
+                     WHEN 'stack' THEN 'the stack of ' || label
+                     WHEN 'tls' THEN 'thread-local data of ' || label
+                     ELSE kind || ' ' || label END AS name, bytes
+    FROM v_held ORDER BY bytes DESC LIMIT 1
 ), pinner AS (
     SELECT size_bytes, iif(type LIKE '(%)', substr(type, 2, length(type) - 2), type) AS type,
-           chunks, pinned_bytes AS pinned, holder
+           chunks, pinned_bytes AS pinned, holder, held_by
     FROM v_pinner LIMIT 1
 ), foreign_heap AS (
     SELECT kind, label, sum(resident_bytes) AS resident, sum(mapped_bytes) AS mapped
@@ -111,7 +125,8 @@ WITH malloc_kind (kind) AS (
     (SELECT size_bytes FROM big) AS big_size,
     (SELECT chunks FROM big) AS big_chunks,
     (SELECT bytes FROM big) AS big_bytes,
-    (SELECT type FROM kind) AS kind_name,
+    (SELECT name FROM kind) AS kind_name,
+    (SELECT phrase FROM kind_phrase) AS kind_phrase,
     (SELECT chunks FROM kind) AS kind_chunks,
     (SELECT bytes FROM kind) AS kind_bytes,
     (SELECT name FROM holder) AS holder_name,
@@ -119,6 +134,7 @@ WITH malloc_kind (kind) AS (
     (SELECT size_bytes FROM pinner) AS pinner_size,
     (SELECT type FROM pinner) AS pinner_type,
     (SELECT holder FROM pinner) AS pinner_holder,
+    (SELECT held_by FROM pinner) AS pinner_held_by,
     (SELECT chunks FROM pinner) AS pinner_chunks,
     (SELECT pinned FROM pinner) AS pinner_bytes,
     (SELECT sum(chunks) FROM v_page_pin) AS pinning_chunks,
@@ -159,13 +175,18 @@ SELECT *,
        100.0 * leak_bytes / nullif(live_bytes, 0) AS leak_percent,
        100.0 * big_bytes / nullif(live_bytes, 0) AS big_percent,
        live_bytes - coalesce(leak_bytes, 0) AS reached_bytes,
-       iif(kind_bytes * 4 >= live_bytes, kind_name, NULL) AS main_kind,
+       leak_chunks - leak_roots AS leak_hung_chunks,
+       iif(residency_exact AND (live_bytes - live_resident_bytes) * 20 >= live_bytes,
+           live_bytes - live_resident_bytes, NULL) AS live_absent_bytes,
+       iif(kind_bytes * 4 >= live_bytes, kind_phrase, NULL) AS main_kind,
        iif(holder_bytes * 4 >= live_bytes, holder_name, NULL) AS main_holder,
        iif(leak_bytes * 20 < max(coalesce(heap_resident_bytes, mapped_bytes, 0), 1310720),
            leak_bytes, NULL) AS small_leak_bytes,
        iif(pinner_bytes * 2 >= pinned_bytes, pinner_size, NULL) AS main_pinner_size,
        iif(pinner_bytes * 2 >= pinned_bytes, pinner_type, NULL) AS main_pinner_type,
-       iif(pinner_bytes * 2 >= pinned_bytes, pinner_holder, NULL) AS main_pinner_holder,
+       iif(pinner_bytes * 2 >= pinned_bytes,
+           iif(pinner_held_by LIKE 'stack of %' OR pinner_held_by LIKE 'registers of %', 'the ', '')
+           || pinner_held_by, NULL) AS main_pinner_holder,
        max(used_arenas - 2, 0) AS spare_arenas,
        max(coalesce(main_top_bytes, 0) - 131072, 0) +
            coalesce((SELECT sum(resident_bytes) FROM v_hole_histogram
@@ -219,16 +240,20 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'big_size', 'bytes', 'Size of live chunks that holds the most bytes.'),
 ('v_fact', 'big_chunks', 'chunks', 'Live chunks of that size.'),
 ('v_fact', 'big_bytes', 'bytes', 'Their bytes.'),
-('v_fact', 'kind_name', 'text', 'Named type of live chunks that holds the most bytes.'),
-('v_fact', 'kind_chunks', 'chunks', 'Live chunks of that type.'),
+('v_fact', 'kind_name', 'text', 'Named type of live chunks that holds the most bytes, with the memory of it (v_type memory_of).'),
+('v_fact', 'kind_phrase', 'text', 'The same as a sentence says it: of type X, memory of X, text ...'),
+('v_fact', 'kind_chunks', 'chunks', 'Live chunks of that type, and of its memory.'),
 ('v_fact', 'kind_bytes', 'bytes', 'Their bytes.'),
-('v_fact', 'main_kind', 'text', 'kind_name, where it is a quarter of all that is live.'),
+('v_fact', 'main_kind', 'text', 'kind_phrase, where it is a quarter of all that is live.'),
+('v_fact', 'leak_hung_chunks', 'chunks', 'Leaked chunks that other leaked ones point to.'),
+('v_fact', 'live_absent_bytes', 'bytes', 'Bytes of live chunks that were not in memory: asked for and never written to, or swapped out; NULL where they are few, or not known.'),
 ('v_fact', 'holder_name', 'text', 'Root that alone keeps the most bytes alive, of those examined (v_held).'),
 ('v_fact', 'holder_bytes', 'bytes', 'What it keeps alive.'),
 ('v_fact', 'main_holder', 'text', 'holder_name, where it is a quarter of all that is live.'),
 ('v_fact', 'pinner_size', 'bytes', 'Size of the live chunks that pin the most bytes, by size and type.'),
 ('v_fact', 'pinner_type', 'text', 'Their type; NULL: not known.'),
 ('v_fact', 'pinner_holder', 'text', 'What holds one of them; NULL: not known.'),
+('v_fact', 'pinner_held_by', 'text', 'Of that, the root alone.'),
 ('v_fact', 'pinner_chunks', 'chunks', 'How many of them pin something.'),
 ('v_fact', 'pinner_bytes', 'bytes', 'What they pin.'),
 ('v_fact', 'pinning_chunks', 'chunks', 'Live chunks of any size that pin something.'),
@@ -261,7 +286,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'small_leak_bytes', 'bytes', 'leak_bytes where they are less than a twentieth of the heap: too little to explain it.'),
 ('v_fact', 'main_pinner_size', 'bytes', 'pinner_size where that size pins at least half of pinned_bytes.'),
 ('v_fact', 'main_pinner_type', 'text', 'Its type; NULL: not known.'),
-('v_fact', 'main_pinner_holder', 'text', 'What holds one of those; NULL: not known.'),
+('v_fact', 'main_pinner_holder', 'text', 'The root that one of those hangs on; NULL: not known.'),
 ('v_fact', 'spare_arenas', 'count', 'Arenas that MALLOC_ARENA_MAX=2 would do without.'),
 ('v_fact', 'kept_large_bytes', 'bytes', 'Main''s top beyond 128 KiB, and the resident bytes of holes of at least that: what fixed thresholds could save.'),
 ('v_fact', 'compact_bytes', 'bytes', 'Resident bytes that would not be needed if all live chunks stood side by side: no allocator saves more.');

@@ -135,7 +135,9 @@ WITH summed AS (
     FROM v_page_pin GROUP BY size_bytes, type
 )
 SELECT size_bytes, type, arenas, chunks, live_bytes, pinned_bytes,
-       1.0 * pinned_bytes / live_bytes AS bytes_per_live_byte, holder
+       1.0 * pinned_bytes / live_bytes AS bytes_per_live_byte,
+       iif(instr(holder, ' -> ') > 0, substr(holder, 1, instr(holder, ' -> ') - 1), holder) AS held_by,
+       holder
 FROM summed ORDER BY pinned_bytes DESC, size_bytes, type;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
@@ -147,6 +149,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_pinner', 'live_bytes', 'bytes', 'Their own bytes.'),
 ('v_pinner', 'pinned_bytes', 'bytes', 'Resident dead bytes that they keep.'),
 ('v_pinner', 'bytes_per_live_byte', 'ratio', 'pinned_bytes / live_bytes.'),
+('v_pinner', 'held_by', 'text', 'Where the way to one of them begins: the root in holder.'),
 ('v_pinner', 'holder', 'text', 'What holds one of them, in the arena where they pin the most; NULL: not known.');
 
 CREATE VIEW v_hole_size AS
@@ -191,6 +194,26 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_dead_size', 'chunks', 'chunks', 'How many.'),
 ('v_dead_size', 'bytes', 'bytes', 'All of them together.'),
 ('v_dead_size', 'percent', 'percent', 'bytes of all such chunks.');
+
+CREATE VIEW v_live_type AS
+SELECT coalesce(type, '(only its size is known)') AS type, evidence, chunks, bytes,
+       unreachable_bytes, 100.0 * bytes / sum(bytes) OVER () AS percent,
+       nullif(iif(type IS NULL OR unreachable_bytes * 2 > bytes, NULL,
+                  iif(instr(holder, ' -> ') > 0, substr(holder, 1, instr(holder, ' -> ') - 1),
+                      holder)), memory_of) AS held_by,
+       holder
+FROM v_type ORDER BY bytes DESC, type;
+
+INSERT INTO doc (object, "column", unit, text) VALUES
+('v_live_type', '', '', 'Live chunks by type, those that hold the most bytes first.'),
+('v_live_type', 'type', 'text', 'As in v_type; words where no name is known.'),
+('v_live_type', 'evidence', 'text', 'As in v_type.'),
+('v_live_type', 'chunks', 'chunks', 'How many.'),
+('v_live_type', 'bytes', 'bytes', 'All of them together.'),
+('v_live_type', 'unreachable_bytes', 'bytes', 'Of these, what nothing reaches.'),
+('v_live_type', 'percent', 'percent', 'bytes of all live chunks.'),
+('v_live_type', 'held_by', 'text', 'Where the way to one of them begins: the root in holder; NULL where nobody asked, and where it says nothing: of what has no type, of what is mostly lost, and of the memory of that root.'),
+('v_live_type', 'holder', 'text', 'As in v_type.');
 
 CREATE VIEW v_advice AS
 SELECT coalesce(advice, title) AS advice,

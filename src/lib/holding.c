@@ -269,6 +269,22 @@ static void label_hop(const struct cf_holding *holding, const struct cf_way *way
         (void)snprintf(out + used, bytes - used, ", at +%" PRIu64, hop->offset);
 }
 
+/* What goes before a root's label to make a phrase of both. */
+static const char *kind_phrase(enum cf_root_kind kind) {
+    switch (kind) {
+    case CF_ROOT_REGISTER:
+        return "registers of ";
+    case CF_ROOT_STACK:
+        return "stack of ";
+    case CF_ROOT_TLS:
+        return "TLS of ";
+    case CF_ROOT_GLOBAL:
+        return "global ";
+    default:
+        return "";
+    }
+}
+
 /* "global g_sessions (prog) -> HashTable, 8.0 KiB -> 2 more -> Session, 96 B" */
 static void summarise(const struct cf_holding *holding, const struct cf_way *way, char *out,
                       size_t bytes) {
@@ -281,10 +297,8 @@ static void summarise(const struct cf_holding *holding, const struct cf_way *way
             label_root(holding, hop, label, sizeof label);
         else
             label_chunk(holding, hop, label, sizeof label);
-        bool says_kind = hop->root != NULL && hop->root->kind != CF_ROOT_MAPPING;
-        used += (size_t)snprintf(out + used, bytes - used, "%s%s%s", i > 0 ? " -> " : "",
-                                 says_kind ? cf_root_kind_name(hop->root->kind) : "",
-                                 says_kind ? " " : "");
+        used += (size_t)snprintf(out + used, bytes - used, "%s%s", i > 0 ? " -> " : "",
+                                 hop->root != NULL ? kind_phrase(hop->root->kind) : "");
         if (used < bytes)
             used += (size_t)snprintf(out + used, bytes - used, "%s", label);
     }

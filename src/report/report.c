@@ -38,6 +38,26 @@ bool cf_report_has_heap(const struct cf_report *report) {
     return cf_report_fact_i64(report, "used_arenas") > 0;
 }
 
+bool cf_report_is_brief(const struct cf_report *report) {
+    enum cf_format format = report->options->format;
+    return (format == CF_FORMAT_TEXT || format == CF_FORMAT_MARKDOWN) && !report->options->full &&
+           report->options->top == 0;
+}
+
+static bool is_a_tenth(const struct cf_report *report, const char *fact) {
+    const struct cf_fact *part = cf_report_fact(report, fact);
+    return !part->is_known ||
+           part->integer >= cf_report_fact_i64(report, "heap_resident_bytes") / 10;
+}
+
+bool cf_report_is_live_much(const struct cf_report *report) {
+    return is_a_tenth(report, "live_resident_bytes");
+}
+
+bool cf_report_is_dead_much(const struct cf_report *report) {
+    return is_a_tenth(report, "retained_free_bytes");
+}
+
 const char *cf_report_bytes(const struct cf_report *report, char out[CF_FORMAT_MAX],
                             int64_t bytes) {
     return cf_format_bytes(out, (uint64_t)bytes, report->options->full);
@@ -126,9 +146,19 @@ struct part {
     bool needs_page;
 };
 
+/* On a page types have their place; where there is little room they stand first, if they explain
+ * what is in memory. */
+static int add_types_early(struct cf_report *report, struct cf_err *err) {
+    if (report->is_page || !cf_report_has_heap(report) ||
+        (cf_report_is_brief(report) && !cf_report_is_live_much(report)))
+        return CF_OK;
+    return cf_report_types(report, err);
+}
+
 static int add_sections(struct cf_report *report, struct cf_err *err) {
     static const struct part parts[] = {
-        {cf_report_verdict, false},  {cf_report_waste, false},     {cf_report_evidence, false},
+        {cf_report_verdict, false},  {cf_report_waste, false},     {add_types_early, false},
+        {cf_report_evidence, false},
         {cf_report_budget, false},   {cf_report_mappings, false},  {cf_report_arenas, false},
         {cf_report_map, true},       {cf_report_pins, false},      {cf_report_holes, false},
         {cf_report_leaks, false},    {cf_report_tunables, false},  {cf_report_types, true},

@@ -55,6 +55,14 @@ int64_t cf_report_fact_i64(const struct cf_report *report, const char *name);
 /* True: there is a heap of glibc's malloc in this core. */
 bool cf_report_has_heap(const struct cf_report *report);
 
+/* A page of text for somebody who reads all of it: what explains nothing here is left out. Whoever
+ * asks for more rows gets all of it. */
+bool cf_report_is_brief(const struct cf_report *report);
+/* Whether live chunks, or free ones, are a tenth of the resident heap at least; where residency is
+ * not known both are. */
+bool cf_report_is_live_much(const struct cf_report *report);
+bool cf_report_is_dead_much(const struct cf_report *report);
+
 /* What figures that rest on residency are in this core. */
 enum cf_mark cf_report_residency_mark(const struct cf_report *report);
 

@@ -46,7 +46,8 @@ static const struct cf_query hole_query = {
 };
 
 int cf_report_holes(struct cf_report *report, struct cf_err *err) {
-    if (!cf_report_has_heap(report))
+    if (!cf_report_has_heap(report) ||
+        (cf_report_is_brief(report) && !cf_report_is_dead_much(report)))
         return CF_OK;
     struct cf_section *section = cf_doc_section(
         report->doc, "holes", "Holes between live chunks, by size up to the next power of two");
@@ -54,6 +55,7 @@ int cf_report_holes(struct cf_report *report, struct cf_err *err) {
     int status = cf_report_table(report, section, &histogram_query, NULL, &sizes, err);
     if (status == CF_OK && sizes == 0)
         cf_section_text(section, CF_TONE_PLAIN, "None: nothing is free below the tops.");
-    return status == CF_OK ? cf_report_table(report, section, &hole_query, NULL, NULL, err)
-                           : status;
+    if (status != CF_OK || cf_report_is_brief(report))
+        return status;
+    return cf_report_table(report, section, &hole_query, NULL, NULL, err);
 }

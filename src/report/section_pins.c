@@ -11,7 +11,8 @@ static const struct cf_column pinner_columns[] = {
     {"live", "live_bytes", CF_UNIT_BYTES, CF_IS_DETAIL},
     {"pins", "pinned_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY},
     {"per live byte", "bytes_per_live_byte", CF_UNIT_COUNT, 0},
-    {"one is held by", "holder", CF_UNIT_TEXT, CF_IS_OPTIONAL},
+    {"one hangs on", "held_by", CF_UNIT_TEXT, CF_IS_OPTIONAL},
+    {"way", "holder", CF_UNIT_TEXT, CF_IS_OPTIONAL | CF_IS_DETAIL | CF_IS_WIDE},
 };
 
 static const struct cf_query pinner_query = {
@@ -34,7 +35,8 @@ static const struct cf_column top_columns[] = {
     {"holds down", "unlocked_bytes", CF_UNIT_BYTES, 0},
     {"resident", "unlocked_resident_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY},
     {"type", "type", CF_UNIT_TEXT, CF_IS_OPTIONAL},
-    {"held by", "holder", CF_UNIT_TEXT, CF_IS_OPTIONAL},
+    {"hangs on", "held_by", CF_UNIT_TEXT, CF_IS_OPTIONAL},
+    {"way", "holder", CF_UNIT_TEXT, CF_IS_OPTIONAL | CF_IS_DETAIL | CF_IS_WIDE},
 };
 
 static const struct cf_query top_query = {
@@ -65,9 +67,19 @@ static int add_tops(struct cf_report *report, struct cf_section *section, struct
     return cf_report_table(report, section, &top_query, NULL, NULL, err);
 }
 
+/* A twentieth of the heap: less than that nobody asks why it stays. */
+static bool is_worth_telling(const struct cf_report *report) {
+    int64_t pinned = cf_report_fact_i64(report, "pinned_bytes");
+    int64_t unlocked = cf_report_fact_i64(report, "unlock_1_bytes");
+    return (pinned > unlocked ? pinned : unlocked) >=
+           cf_report_fact_i64(report, "heap_resident_bytes") / 20;
+}
+
 int cf_report_pins(struct cf_report *report, struct cf_err *err) {
     if (cf_report_fact_i64(report, "pinning_chunks") == 0 &&
         cf_report_fact_i64(report, "pinned_tops") == 0)
+        return CF_OK;
+    if (cf_report_is_brief(report) && !is_worth_telling(report))
         return CF_OK;
     struct cf_section *section =
         cf_doc_section(report->doc, "pins", "What pins it: live chunks that keep a page");

@@ -27,12 +27,30 @@ static const struct cf_query dead_query = {
     .bar_of = 3,
 };
 
+/* Sizes tell something where types do not. */
+static int types_tell(struct cf_report *report, bool *out, struct cf_err *err) {
+    bool found;
+    int64_t tell = 0;
+    int status = cf_db_query_i64(report->db,
+                                 "SELECT total(bytes) FILTER (WHERE type IS NULL) * 4 < "
+                                 "total(bytes) FROM v_type", &found, &tell, err);
+    *out = tell != 0;
+    return status;
+}
+
 int cf_report_sizes(struct cf_report *report, struct cf_err *err) {
+    bool is_told = false;
+    int status = CF_OK;
     if (!cf_report_has_heap(report))
         return CF_OK;
+    if (cf_report_is_brief(report))
+        status = types_tell(report, &is_told, err);
+    if (status != CF_OK || is_told ||
+        (cf_report_is_brief(report) && !cf_report_is_live_much(report)))
+        return status;
     struct cf_section *section = cf_doc_section(
         report->doc, "sizes", "Live chunks by size (malloc was asked for 8 to 23 bytes less)");
-    int status = cf_report_table(report, section, &live_query, NULL, NULL, err);
+    status = cf_report_table(report, section, &live_query, NULL, NULL, err);
     /* Free chunks merge with their neighbours: their sizes say little, and are for --full. */
     if (status == CF_OK && report->options->full)
         status = cf_report_table(report, section, &dead_query, NULL, NULL, err);

@@ -39,14 +39,17 @@
 
 /* What the sentences of several verdicts have in common. */
 #define NO_LEAK "[It is not a leak: {small_leak_bytes:amount} is unreachable. ]"
-#define UNREACHED "[Unreachable, and so leaked, is {small_leak_bytes:amount}. ]"
-#define KIND "[{kind_bytes:bytes} of it is of type {main_kind:text}. ]"
+#define UNREACHED "[{small_leak_bytes:Amount} is unreachable. ]"
+#define KIND "[{kind_bytes:bytes} of all that is live is {main_kind:text}. ]"
+#define ABSENT                                                                                     \
+    "[All live chunks together are {live_bytes:bytes}; {live_absent_bytes:bytes} of that is not "  \
+    "in memory. ]"
 #define HOLDER "[Held by {main_holder:text}: nothing else keeps {holder_bytes:bytes} alive. ]"
 #define TRIM_NOW "malloc_trim(0) would return {releasable_bytes:amount} now"
 #define PINNED                                                                                     \
     "[; {pinned_bytes:bytes} is pinned by {pinning_chunks:count} live chunk{pinning_chunks:s} on " \
     "the same pages][, most of it by those of {main_pinner_size:bytes}]"       \
-    "[ ({main_pinner_type:text})][, one of which is held by {main_pinner_holder:text}]"
+    "[ ({main_pinner_type:text})][, one of which hangs on {main_pinner_holder:text}]"
 
 const struct cf_rule cf_rules[] = {
     /* Verdicts, the first that speaks wins. */
@@ -66,7 +69,7 @@ const struct cf_rule cf_rules[] = {
         .when = "bare_arenas > 0",
         .bytes = "mapped_bytes", .confidence = "'low'", .exactness = "'at-least'",
         .title = "UNKNOWN: malloc's own data is not in this core; {mapped_bytes:bytes} of heaps "
-                 "were found by their chunks alone, {dead_bytes:bytes} of it are free.",
+                 "was found by its chunks alone, {dead_bytes:bytes} of it is free.",
         .detail = "Sizes of chunks and free neighbours are right. What waits in fastbins and "
                   "thread caches may count as live, mallinfo cannot be told, and reachability "
                   "lacks the data of libraries.",
@@ -141,9 +144,9 @@ const struct cf_rule cf_rules[] = {
         .bytes = "leak_bytes", .confidence = LEAK_EVIDENCE, .exactness = "'at-least'",
         .title = "LEAK: nothing points to {leak_bytes:bytes} in {leak_chunks:count} live "
                  "chunk{leak_chunks:s}, {leak_percent:percent} of all that is live.",
-        .detail = "[{leak_roots:count} of them were lost first; the others hang on those. ]Free "
-                  "memory that glibc keeps is {retained_free_bytes:amount}, and " TRIM_NOW ". "
-                  "Chunks that a stale word still points to are not counted.",
+        .detail = "[{leak_hung_chunks:count} of them {leak_hung_chunks:is} held by others of them "
+                  "alone. ]Free memory that glibc keeps is {retained_free_bytes:amount}, and "
+                  TRIM_NOW ". Chunks that a stale word still points to are not counted.",
         .advice = "Find who allocates chunks of these sizes and drops the last pointer to them",
         .sql = "SELECT * FROM v_leak ORDER BY bytes DESC",
     },
@@ -188,7 +191,7 @@ const struct cf_rule cf_rules[] = {
         .bytes = "live_resident_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
         .title = "IN USE: {live_resident_bytes:bytes} of {heap_resident_bytes:bytes} resident heap "
                  "is live, in {live_chunks:count} chunks.",
-        .detail = HOLDER KIND UNREACHED
+        .detail = ABSENT HOLDER KIND UNREACHED
                   "Free memory that glibc keeps is {retained_free_bytes:amount} "
                   "({retained_percent:percent}); " TRIM_NOW ". Whether all that is live should be, "
                   "one core cannot say.",
@@ -200,7 +203,7 @@ const struct cf_rule cf_rules[] = {
         .when = "heap_resident_bytes IS NOT NULL AND complete = 1",
         .bytes = "retained_free_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
         .title = "HEALTHY: nothing stands out. malloc holds {heap_resident_bytes:bytes} of "
-                 "{resident_bytes:bytes} resident; {live_resident_bytes:amount} of it is live.",
+                 "{resident_bytes:bytes} resident, {live_resident_bytes:amount} of it live.",
         .detail = UNREACHED
                   "Free memory that glibc keeps is {retained_free_bytes:amount}; " TRIM_NOW ".",
         .advice = NULL,
@@ -220,7 +223,8 @@ const struct cf_rule cf_rules[] = {
     /* What would help. */
     {
         .code = "what-if-trim", .severity = "what-if",
-        .when = "releasable_bytes >= page_bytes",
+        .when = "releasable_bytes >= " MIB " OR (releasable_bytes >= page_bytes"
+                " AND releasable_bytes * 20 >= heap_resident_bytes)",
         .bytes = "releasable_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
         .title = "malloc_trim(0) now gives back {releasable_bytes:bytes}",
         .detail = "glibc's own rule for this version, simulated; it locks one arena after the "
@@ -242,32 +246,36 @@ const struct cf_rule cf_rules[] = {
     },
     {
         .code = "what-if-top-1", .severity = "what-if",
-        .when = "unlock_1_bytes >= " MIB,
+        .when = "unlock_1_bytes >= " MIB " AND retained_percent >= 20",
         .bytes = "unlock_1_bytes", .confidence = "'medium'", .exactness = "'bound'",
         .title = "Without the topmost live chunk of each arena, up to {unlock_1_bytes:bytes} more "
                  "would join the tops",
         .detail = "Live chunks stand below the tops of {pinned_tops:count} arenas. free() trims "
                   "the main arena's top beyond the threshold, and drops emptied heaps of others.",
-        .advice = "Allocate what lives long before the load (topmost live chunk per arena)",
+        .advice = "Allocate early what outlives the load: topmost chunk of each arena",
         .sql = "SELECT * FROM v_top_pin WHERE rank = 1 ORDER BY unlocked_bytes DESC",
     },
     {
         .code = "what-if-top-10", .severity = "what-if",
-        .when = "unlock_10_bytes >= " MIB " AND unlock_10_bytes > unlock_1_bytes * 1.1",
+        .when = "unlock_10_bytes >= " MIB " AND unlock_10_bytes >= unlock_1_bytes * 1.5"
+                " AND retained_percent >= 20",
         .bytes = "unlock_10_bytes", .confidence = "'medium'", .exactness = "'bound'",
-        .title = "The same for the topmost ten live chunks of each arena",
-        .detail = "As above, counted from the top down.",
-        .advice = NULL,
+        .title = "Without the topmost ten live chunks of each arena, up to {unlock_10_bytes:bytes} "
+                 "more would join the tops",
+        .detail = "Counted from the top of each arena down.",
+        .advice = "Allocate early what outlives the load: topmost ten of each arena",
         .sql = "SELECT arena_id, max(unlocked_bytes) FROM v_top_pin WHERE rank <= 10 GROUP BY "
                "arena_id ORDER BY 2 DESC",
     },
     {
         .code = "what-if-top-100", .severity = "what-if",
-        .when = "unlock_100_bytes >= " MIB " AND unlock_100_bytes > unlock_10_bytes * 1.1",
+        .when = "unlock_100_bytes >= " MIB " AND unlock_100_bytes >= unlock_10_bytes * 1.5"
+                " AND retained_percent >= 20",
         .bytes = "unlock_100_bytes", .confidence = "'medium'", .exactness = "'bound'",
-        .title = "The same for the topmost hundred live chunks of each arena",
-        .detail = "As above, counted from the top down.",
-        .advice = NULL,
+        .title = "Without the topmost hundred live chunks of each arena, up to "
+                 "{unlock_100_bytes:bytes} more would join the tops",
+        .detail = "Counted from the top of each arena down.",
+        .advice = "Allocate early what outlives the load: topmost hundred of each arena",
         .sql = "SELECT arena_id, max(unlocked_bytes) FROM v_top_pin WHERE rank <= 100 GROUP BY "
                "arena_id ORDER BY 2 DESC",
     },
@@ -301,7 +309,7 @@ const struct cf_rule cf_rules[] = {
         .code = "what-if-compacted", .severity = "what-if",
         .when = "compact_bytes >= 4 * " MIB " AND retained_percent >= 20",
         .bytes = "compact_bytes", .confidence = "'medium'", .exactness = "'bound'",
-        .title = "All live chunks side by side (a floor: malloc never moves a chunk)",
+        .title = "No allocator could save more than this: all live chunks side by side",
         .detail = "Resident heap less what is live.",
         .advice = NULL,
         .sql = "SELECT heap_resident_bytes - live_resident_bytes FROM v_fact",
@@ -367,12 +375,15 @@ const struct cf_rule cf_rules[] = {
         .bytes = "missing_bytes", .confidence = "'high'", .exactness = "'exact'",
         .title = "INCOMPLETE CORE[: {missing_bytes:bytes} is missing]",
         .detail = "Every figure is for what is there and lacks the rest."
-                  "[ {missing_heap_bytes:bytes} of known heaps are not in the file: their chunks "
+                  "[ {missing_heap_bytes:bytes} of known heaps is not in the file: its chunks "
                   "are in no figure, and the bytes count as overhead.]"
-                  "[ malloc's own data of {bare_arenas:count} arena is not: mallinfo is unknown.]"
-                  "[ {missing_stacks:count} stacks are not: what only they hold looks leaked.]"
-                  "[ {damaged_tables:count} of the core's own tables (headers, notes, files) end "
-                  "early: segments, threads or names behind that are unknown.]",
+                  "[ malloc's own data of {bare_arenas:count} arena{bare_arenas:s} is missing: "
+                  "mallinfo is unknown.]"
+                  "[ {missing_stacks:count} stack{missing_stacks:s} {missing_stacks:is} missing: "
+                  "what only they hold looks leaked.]"
+                  "[ {damaged_tables:count} of the core's own tables (headers, notes, files) "
+                  "{damaged_tables:is} cut short: segments, threads or names behind that are "
+                  "unknown.]",
         .advice = NULL,
         .sql = "SELECT * FROM v_segment WHERE missing_bytes > 0",
     },
@@ -412,7 +423,8 @@ const struct cf_rule cf_rules[] = {
         .bytes = "leak_bytes", .confidence = "'high'", .exactness = "'exact'",
         .title = "Exactly what leaked",
         .detail = "{missing_roots:count} place{missing_roots:s} where pointers may stand (stacks, "
-                  "mappings) are not in the core; what only those point to looks leaked.",
+                  "mappings) {missing_roots:is} not in the core; what only those point to looks "
+                  "leaked.",
         .advice = NULL,
         .sql = "SELECT * FROM v_root WHERE missing_places > 0",
     },

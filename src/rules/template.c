@@ -31,6 +31,11 @@ static const char *amount_text(char number[CF_NUMBER_MAX], const struct cf_stmt 
     return cf_stmt_i64(row, column) == 0 ? "nothing" : bytes_text(number, row, column);
 }
 
+static const char *first_amount_text(char number[CF_NUMBER_MAX], const struct cf_stmt *row,
+                                     int column) {
+    return cf_stmt_i64(row, column) == 0 ? "Nothing" : bytes_text(number, row, column);
+}
+
 static const char *count_text(char number[CF_NUMBER_MAX], const struct cf_stmt *row, int column) {
     return cf_number_count(number, cf_stmt_i64(row, column));
 }
@@ -80,6 +85,7 @@ static const struct how {
 } hows[] = {
     {"bytes", "an unknown amount", false, bytes_text}, {"amount", "an unknown amount", true,
                                                         amount_text},
+    {"Amount", "An unknown amount", true, first_amount_text},
     {"count", "an unknown number", false, count_text}, {"percent", "an unknown part", true,
                                                         percent_text},
     {"text", "unknown", true, plain_text},             {"s", "s", true, plural_text},

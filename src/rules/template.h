@@ -3,7 +3,7 @@
  * to print them; the names are columns of the row that a statement stands on:
  *
  *     {pinned_bytes:bytes}     "1.2 MiB"; NULL: "an unknown amount"
- *     {leak_bytes:amount}      the same, but a 0 reads "nothing"
+ *     {leak_bytes:amount}      the same, but a 0 reads "nothing"; {leak_bytes:Amount}: "Nothing"
  *     {arenas:count}           "61,204"; NULL: "an unknown number"
  *     {arenas:s}               "s", or "" where it is 1; {arenas:is}, {arenas:was}: "is", "were"
  *     {live_growth:change}     "grew by 1.2 MiB", "shrank by 8 B", "did not change"

@@ -35,7 +35,7 @@ static void the_verdict_has_the_numbers_that_matter(void **state) {
     review_says(text, "It is not a leak: nothing is unreachable.");
     review_says(text, "malloc_trim(0) would return 8.1 MiB now");
     review_says(text, "by 4,510 live chunks on the same pages, most of it by those of 80 B (Se");
-    review_says(text, "by global g_sessions+0x40 (server).");
+    review_says(text, "global g_sessions+0x40 (server).");
     review_says(text, "1 arena serves no thread");
     review_says(text, "residency exact");
     review_says(text, "SIGABRT");
@@ -139,13 +139,91 @@ static void anomalies_are_grouped(void **state) {
     free(text);
 }
 
+static void silent(const char *text, const char *sentence) {
+    if (strstr(text, sentence) != NULL)
+        fail_msg("\"%s\" is in:\n%s", sentence, text);
+}
+
+/* Little is live in the incident: its sizes are for those who ask. */
+static void a_page_of_text_leaves_out_what_explains_nothing(void **state) {
+    (void)state;
+    static const struct {
+        const char *change;
+        const char *said[3];
+        const char *not_said[3];
+    } cases[] = {
+        {"",
+         {"What pins it", "Holes between live chunks"},
+         {"Live chunks by size", "The largest:", "What the live chunks are"}},
+        {"UPDATE waste SET bytes = bytes * 100 WHERE class = 'live';"
+         "UPDATE budget SET resident_bytes = 120000000 WHERE kind = 'malloc arena heaps';"
+         "INSERT INTO type VALUES (1, 'Session', 'vtable', 6000, 480000, 0, 0, 4096, NULL, NULL);",
+         {"What the live chunks are", "Session  "},
+         {"Live chunks by size", "What pins it", "Holes between"}},
+        {"UPDATE waste SET bytes = bytes * 100 WHERE class = 'live';"
+         "UPDATE budget SET resident_bytes = 120000000 WHERE kind = 'malloc arena heaps';"
+         "INSERT INTO type VALUES (0, NULL, 'size', 6000, 480000, 0, 0, 4096, NULL, NULL);",
+         {"Live chunks by size", "(only its size is known)"},
+         {"What pins it", "Holes between"}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *rows = NULL;
+        assert_true(asprintf(&rows, "%s%s", review_incident, cases[i].change) > 0);
+        char *text = review_report(review_complete, rows, &plain);
+        char *full = review_report(review_complete, rows,
+                                   &(struct cf_report_options){.full = true});
+        for (size_t j = 0; j < 3 && cases[i].said[j] != NULL; j++)
+            review_says(text, cases[i].said[j]);
+        for (size_t j = 0; j < 3 && cases[i].not_said[j] != NULL; j++)
+            silent(text, cases[i].not_said[j]);
+        review_says(full, "Live chunks by size");
+        review_says(full, "What pins it");
+        review_says(full, "The largest:");
+        free(full);
+        free(text);
+        free(rows);
+    }
+}
+
+static void a_confidence_has_its_reason(void **state) {
+    (void)state;
+    static const struct {
+        const char *change;
+        const char *reason;
+    } cases[] = {
+        {"UPDATE verdict SET code = 'leak', confidence = 'high'",
+         "Confidence: high; every place where pointers may stand is in the core."},
+        {"UPDATE verdict SET code = 'leak', confidence = 'low';"
+         "UPDATE root SET missing_places = 1",
+         "Confidence: low; 1 place where pointers may stand is not in the core."},
+        {"UPDATE verdict SET code = 'leak', confidence = 'low';"
+         "UPDATE root SET missing_places = 3",
+         "Confidence: low; 3 places where pointers may stand are not in the core."},
+        {"UPDATE verdict SET code = 'retention', confidence = 'low'",
+         "Confidence: low; one core cannot show growth."},
+        {"UPDATE verdict SET code = 'outside-malloc', confidence = 'low'",
+         "Confidence: low; a core does not tell how much of shared memory is resident."},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct cf_db *db = review_db(review_complete, review_incident);
+        struct cf_err err;
+        assert_int_equal(cf_db_exec(db, cases[i].change, &err), CF_OK);
+        struct cf_doc *doc = review_doc(db, &plain);
+        char *text = review_print(doc, &plain);
+        review_says(text, cases[i].reason);
+        free(text);
+        cf_doc_free(doc);
+        cf_db_free(db);
+    }
+}
+
 static void rows_are_limited_and_counted(void **state) {
     (void)state;
     static const struct {
         struct cf_report_options options;
         const char *says;
     } cases[] = {
-        {{0}, "... 50 more"},
+        {{.top = 2}, "... 50 more"},
         {{.top = 20}, "... 32 more"},
         {{.full = true}, "0x64000"},
         {{.full = true}, "4,096 B"},
@@ -234,6 +312,8 @@ int main(void) {
         cmocka_unit_test(leaks_not_looked_for_are_not_denied),
         cmocka_unit_test(a_core_without_a_heap_reads_well),
         cmocka_unit_test(anomalies_are_grouped),
+        cmocka_unit_test(a_page_of_text_leaves_out_what_explains_nothing),
+        cmocka_unit_test(a_confidence_has_its_reason),
         cmocka_unit_test(rows_are_limited_and_counted),
         cmocka_unit_test(the_sql_that_it_prints_runs),
         cmocka_unit_test(the_segments_of_the_waterfall_sum_to_its_last_row),

@@ -161,6 +161,69 @@ static void each_incident_gets_its_verdict(void **state) {
     }
 }
 
+/* Facts as tables, the change, and a finding that must be there or not. */
+static void a_finding_is_worth_its_line(void **state) {
+    (void)state;
+    static const struct {
+        struct judged judged;
+        const char *change;
+        const char *wanted; /* rows of v_finding, of which there must be one */
+        int rows;
+    } cases[] = {
+        {{NULL, 1, 70, 1, 0, 0, 1, 0}, "", "code = 'what-if-trim'", 1},
+        {{NULL, 1, 70, 1, 0, 0, 1, 0},
+         "UPDATE waste SET bytes = 65536 WHERE class = 'releasable'", "code = 'what-if-trim'", 0},
+        {{NULL, 1, 1, 1, 0, 0, 1, 0},
+         "UPDATE waste SET bytes = 131072 WHERE class = 'releasable'", "code = 'what-if-trim'", 1},
+        {{NULL, 1, 70, 1, 0, 0, 1, 0},
+         "INSERT INTO top_pin VALUES (0, 1, 0, 4096, 64, 0, 4000000, 4000000, NULL, NULL)",
+         "code LIKE 'what-if-top-%'", 0},
+        {{NULL, 1, 40, 20, 9, 1, 1, 0},
+         "INSERT INTO top_pin VALUES (0, 1, 0, 4096, 64, 0, 2000000, 2000000, NULL, NULL),"
+         " (0, 9, 0, 2048, 64, 0, 2500000, 2500000, NULL, NULL)",
+         "code LIKE 'what-if-top-%'", 1},
+        {{NULL, 1, 40, 20, 9, 1, 1, 0},
+         "INSERT INTO top_pin VALUES (0, 1, 0, 4096, 64, 0, 500000, 500000, NULL, NULL),"
+         " (0, 9, 0, 2048, 64, 0, 2500000, 2500000, NULL, NULL)",
+         "advice LIKE 'Allocate early what outlives the load: topmost ten %'", 1},
+        {{NULL, 1, 40, 0, 0, 1, 1, 20}, "UPDATE leak SET chunks = 5, root_chunks = 5",
+         "finding_id = 1 AND detail LIKE 'Free memory that glibc keeps%'", 1},
+        {{NULL, 1, 40, 0, 0, 1, 1, 20}, "UPDATE leak SET chunks = 5, root_chunks = 4",
+         "finding_id = 1 AND detail LIKE '1 of them is held by others of them alone. %'", 1},
+        {{NULL, 1, 40, 0, 0, 1, 1, 20}, "UPDATE leak SET chunks = 5, root_chunks = 1",
+         "finding_id = 1 AND detail LIKE '4 of them are held by others of them alone. %'", 1},
+        {{NULL, 1, 70, 1, 0, 0, 1, 0}, "",
+         "finding_id = 1 AND detail LIKE '%Nothing is unreachable. Free memory%'", 1},
+        {{NULL, 1, 70, 1, 0, 0, 1, 0},
+         "INSERT INTO type VALUES (1, 'Hash', 'vtable', 9, 9 << 20, 0, 0, 1, NULL, NULL),"
+         " (2, 'memory of Hash', 'owner', 9, 20 << 20, 0, 0, 1, 'Hash', NULL)",
+         "finding_id = 1 AND detail LIKE '29.0 MiB of all that is live is of type Hash, or hangs "
+         "on such. %'", 1},
+        {{NULL, 1, 70, 1, 0, 0, 1, 0},
+         "INSERT INTO type VALUES (2, 'memory of X (Java)', 'owner', 9, 20 << 20, 0, 0, 1,"
+         " 'X (Java)', NULL)",
+         "finding_id = 1 AND detail LIKE '20.0 MiB of all that is live is memory of X (Java). %'",
+         1},
+        {{NULL, 1, 70, 1, 0, 0, 1, 0},
+         "UPDATE arena SET live_bytes = live_bytes + (30 << 20)",
+         "finding_id = 1 AND detail LIKE 'All live chunks together are 100.0 MiB; 30.0 MiB of that "
+         "is not in memory. %'", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CF_CLEANUP_DB struct cf_db *db = memory_db();
+        struct cf_err err;
+        char sql[512];
+        fill_tables(db, &cases[i].judged);
+        must(db, cases[i].change);
+        if (cf_rules_judge(db, &err) != CF_OK)
+            fail_msg("%s", err.text);
+        (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM v_finding WHERE %s",
+                       cases[i].wanted);
+        if (number(db, sql) != cases[i].rows)
+            fail_msg("case %zu: %s", i, cases[i].wanted);
+    }
+}
+
 static void a_template_says_what_is_not_known(void **state) {
     (void)state;
     CF_CLEANUP_DB struct cf_db *db = memory_db();
@@ -220,6 +283,7 @@ int main(void) {
         cmocka_unit_test(the_last_verdict_speaks_when_nothing_is_known),
         cmocka_unit_test(each_incident_gets_its_verdict),
         cmocka_unit_test(a_heap_in_shared_memory_is_outside_malloc),
+        cmocka_unit_test(a_finding_is_worth_its_line),
         cmocka_unit_test(a_template_says_what_is_not_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
