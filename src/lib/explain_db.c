@@ -63,7 +63,8 @@ static bool read_chunk(struct cf_explain *explain, int64_t address,
     CF_CLEANUP_STMT struct cf_stmt *stmt = NULL;
     if (!first_row(explain,
                    "SELECT address, size_bytes, coalesce(usable_bytes, -1), state,"
-                   " coalesce(reachable, -1) FROM v_chunk WHERE address = ?1",
+                   " coalesce(reachable, -1) FROM v_chunk WHERE address = ?1"
+                   " AND stored_at > ?1 - 4096 AND stored_at <= ?1",
                    address, 0, &stmt))
         return false;
     *out = (struct cf_explained_chunk){
@@ -76,11 +77,35 @@ static bool read_chunk(struct cf_explain *explain, int64_t address,
     return true;
 }
 
-/* Both tables are keyed by address, so that each of these is one seek. */
+/* The next chunk of a heap from an address, each by a seek: by the chunk's key, or by that of its
+ * page where chunks are stored so. */
+enum step { AT_OR_BELOW, BELOW, ABOVE };
+
+static const char *step_query(const struct cf_explain *explain, enum step step) {
+    static const char *const by_chunk[] = {
+        [AT_OR_BELOW] = "SELECT max(address) FROM chunk WHERE address <= ?1",
+        [BELOW] = "SELECT max(address) FROM chunk WHERE address < ?1 AND address >= ?2",
+        [ABOVE] = "SELECT min(address) FROM chunk WHERE address > ?1 AND address < ?2",
+    };
+    static const char *const by_page[] = {
+        [AT_OR_BELOW] = "SELECT address FROM v_chunk WHERE address <= ?1 AND stored_at ="
+                        " (SELECT max(start) FROM chunk_page WHERE start <= ?1)"
+                        " ORDER BY address DESC LIMIT 1",
+        [BELOW] = "SELECT address FROM v_chunk WHERE address < ?1 AND address >= ?2 AND stored_at ="
+                  " (SELECT max(start) FROM chunk_page WHERE start < ?1)"
+                  " ORDER BY address DESC LIMIT 1",
+        [ABOVE] = "SELECT address FROM v_chunk WHERE address > ?1 AND address < ?2 AND stored_at IN"
+                  " ((SELECT max(start) FROM chunk_page WHERE start <= ?1),"
+                  " (SELECT min(start) FROM chunk_page WHERE start > ?1))"
+                  " ORDER BY address LIMIT 1",
+    };
+    return explain->is_compact ? by_page[step] : by_chunk[step];
+}
+
 bool cf_explain_find_chunk(struct cf_explain *explain, int64_t address,
                            struct cf_explained_chunk *out) {
-    static const char *const queries[] = {
-        "SELECT max(address) FROM chunk WHERE address <= ?1",
+    const char *const queries[] = {
+        step_query(explain, AT_OR_BELOW),
         "SELECT max(address) FROM mmapped_chunk WHERE address <= ?1",
     };
     for (size_t i = 0; i < sizeof queries / sizeof queries[0]; i++) {
@@ -150,8 +175,7 @@ static size_t find_below(struct cf_explain *explain, struct cf_explained_chunk o
     int64_t at = explain->chunk.address;
     size_t nr = 0;
     while (nr < NEIGHBOURS &&
-           number(explain, "SELECT max(address) FROM chunk WHERE address < ?1 AND address >= ?2",
-                  at, explain->heap_start, &at) &&
+           number(explain, step_query(explain, BELOW), at, explain->heap_start, &at) &&
            read_chunk(explain, at, &found[nr]))
         nr++;
     for (size_t i = 0; i < nr; i++)
@@ -172,8 +196,7 @@ static void add_neighbours(struct cf_explain *explain) {
         add_neighbour(explain, table, &chunks[i]);
     add_neighbour(explain, table, &explain->chunk);
     for (size_t i = 0; i < NEIGHBOURS; i++) {
-        if (!number(explain, "SELECT min(address) FROM chunk WHERE address > ?1 AND address < ?2",
-                    at, explain->heap_end, &at) ||
+        if (!number(explain, step_query(explain, ABOVE), at, explain->heap_end, &at) ||
             !read_chunk(explain, at, &above))
             break;
         add_neighbour(explain, table, &above);
@@ -366,8 +389,8 @@ static void say_chunk(struct cf_explain *explain) {
 
 static void say_no_chunk(struct cf_explain *explain) {
     CF_CLEANUP_STMT struct cf_stmt *stmt = NULL;
-    bool all = first_row(explain, "SELECT value = 'all' FROM meta WHERE key = 'chunks' AND ?1", 1,
-                         0, &stmt) &&
+    bool all = first_row(explain, "SELECT value IN ('all', 'compact') FROM meta"
+                                  " WHERE key = 'chunks' AND ?1", 1, 0, &stmt) &&
                cf_stmt_i64(stmt, 0) == 1;
     cf_section_text(explain->section, CF_TONE_LEAD,
                     all ? "HEAP: in a heap, and in no chunk: malloc's own memory, or a gap that "
@@ -429,6 +452,10 @@ static void add_nearest(struct cf_explain *explain) {
 }
 
 void cf_explain_db(struct cf_explain *explain) {
+    int64_t one;
+    explain->is_compact = number(explain,
+                                 "SELECT ?1 FROM meta WHERE key = 'chunks' AND value = 'compact'",
+                                 1, 0, &one);
     find_heap(explain);
     explain->has_chunk = cf_explain_find_chunk(explain, explain->address, &explain->chunk);
     if (explain->has_chunk)

@@ -53,8 +53,8 @@ static int add(struct page *page, const struct cf_chunk_row *row, unsigned unit,
     return CF_OK;
 }
 
-/* v_chunk over the pages; the branch of mmapped chunks and the words for the codes are those of
- * schema/90-chunk.sql. */
+/* v_chunk over the pages; the branch of mmapped chunks, the words for the codes and the reason for
+ * the casts are those of schema/90-chunk.sql. */
 static int remake_view(struct cf_db *db, unsigned unit, struct cf_err *err) {
     char sql[4096];
     (void)snprintf(
@@ -72,8 +72,8 @@ static int remake_view(struct cf_db *db, unsigned unit, struct cf_err *err) {
         " CAST(CASE code WHEN 0 THEN (SELECT 1 FROM meta WHERE key = 'reachability' AND value = 1)"
         " WHEN 6 THEN 0 END AS INTEGER) AS reachable, stored_at"
         " FROM (SELECT p.start AS stored_at, h.arena_id AS arena_id, h.heap_id AS heap_id,"
-        " p.start - p.start %% 4096 + e.value / %d %% %u * %u AS address,"
-        " (e.value / %u + 1) * %u AS size_bytes, e.value %% %d AS code"
+        " CAST(p.start - p.start %% 4096 + e.value / %d %% %u * %u AS INTEGER) AS address,"
+        " CAST((e.value / %u + 1) * %u AS INTEGER) AS size_bytes, e.value %% %d AS code"
         " FROM heap h JOIN chunk_page p ON p.start >= h.start AND p.start < h.end AND"
         " h.heap_id = (SELECT heap_id FROM heap WHERE start <= p.start ORDER BY start DESC LIMIT 1)"
         " JOIN json_each(p.chunks) e)"
