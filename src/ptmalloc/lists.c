@@ -88,8 +88,9 @@ struct follower {
     uint64_t head;
     uint64_t back;  /* the chunk before `addr`, or the head */
     uint64_t addr;  /* the chunk to be taken next; `head`: the list is at its end */
-    const struct cf_heap *heap;
+    const struct cf_heap *heap; /* that holds it, or NULL */
     const unsigned char *bytes; /* of `heap`, where one run of the core has all of it, else NULL */
+    size_t unit;                /* of `addr` in the planes of `heap` */
 };
 
 /* The lists of one arena. */
@@ -111,22 +112,25 @@ struct turns {
     struct team teams[TEAMS];
 };
 
-/* What the step at follower->addr will read is fetched. */
-static void look_ahead(const struct turns *turns, struct follower *f) {
+static void find_heap(const struct turns *turns, struct follower *f) {
+    uint64_t avail;
+    f->heap = cf_chunkmap_find_heap(turns->pt->map, f->addr);
+    f->bytes = f->heap == NULL ? NULL : cf_mem_span(turns->pt->mem, f->heap->start, &avail);
+    if (f->bytes != NULL && avail < f->heap->end - f->heap->start)
+        f->bytes = NULL;
+}
+
+/* What the step at f->addr will read is fetched. */
+static inline void look_ahead(const struct turns *turns, struct follower *f) {
+    if (f->heap == NULL || f->addr - f->heap->start >= f->heap->end - f->heap->start)
+        find_heap(turns, f);
     const struct cf_heap *heap = f->heap;
-    if (heap == NULL || f->addr < heap->start || f->addr >= heap->end) {
-        uint64_t avail;
-        f->heap = heap = cf_chunkmap_find_heap(turns->pt->map, f->addr);
-        f->bytes = heap == NULL ? NULL : cf_mem_span(turns->pt->mem, heap->start, &avail);
-        if (f->bytes != NULL && avail < heap->end - heap->start)
-            f->bytes = NULL;
-    }
     if (heap == NULL)
         return;
-    size_t unit = (size_t)((f->addr - cf_planes_base(turns->planes, heap)) >>
-                           turns->planes->unit_shift);
-    __builtin_prefetch(&turns->planes->starts[heap->plane_word + (unit >> 6)]);
-    __builtin_prefetch(&turns->planes->states[heap->plane_word + (unit >> 6)]);
+    f->unit = (size_t)((f->addr - cf_planes_base(turns->planes, heap)) >>
+                       turns->planes->unit_shift);
+    __builtin_prefetch(&turns->planes->starts[heap->plane_word + (f->unit >> 6)]);
+    __builtin_prefetch(&turns->planes->states[heap->plane_word + (f->unit >> 6)]);
     if (f->bytes == NULL)
         return;
     /* A header of 4 words may stand in two cache lines. */
@@ -135,52 +139,66 @@ static void look_ahead(const struct turns *turns, struct follower *f) {
     __builtin_prefetch((const void *)(at + 4 * turns->pt->word_bytes - 1));
 }
 
-/* prev_size, size, fd and bk of a free chunk; false: they are not in the core. */
-static bool read_header(const struct cf_ptmalloc *pt, const struct follower *f, uint64_t out[4]) {
-    uint64_t offset = f->bytes == NULL ? 0 : f->addr - f->heap->start;
-    if (f->bytes != NULL && f->heap->end - f->addr >= 4 * pt->word_bytes && pt->word_bytes == 8) {
-        memcpy(out, f->bytes + offset, 4 * sizeof *out);
+/* Of a free chunk. */
+struct header {
+    uint64_t size; /* with flags */
+    uint64_t fd;
+    uint64_t bk;
+};
+
+/* False: it is not in the core. */
+static inline bool read_header(const struct cf_ptmalloc *pt, const struct follower *f,
+                               struct header *out) {
+    uint64_t word = pt->word_bytes;
+    if (f->bytes != NULL && word == 8 && f->heap->end - f->addr >= 4 * word) {
+        memcpy(out, f->bytes + (f->addr - f->heap->start) + word, sizeof *out);
         return true;
     }
-    for (unsigned i = 1; i < 4; i++)
-        if (!cf_mem_word(pt->mem, f->addr + (uint64_t)i * pt->word_bytes, &out[i]))
-            return false;
-    return true;
+    return cf_mem_word(pt->mem, f->addr + word, &out->size) &&
+           cf_mem_word(pt->mem, f->addr + 2 * word, &out->fd) &&
+           cf_mem_word(pt->mem, f->addr + 3 * word, &out->bk);
 }
 
-static bool is_start(const struct turns *turns, const struct follower *f) {
+static inline bool is_start(const struct turns *turns, const struct follower *f) {
     return f->heap != NULL && f->addr < f->heap->chunks_end &&
            f->heap->arena_id == f->list.arena->id &&
-           cf_chunkmap_is_start(turns->pt->map, f->heap, f->addr);
+           f->addr % (1u << turns->planes->unit_shift) == 0 &&
+           cf_plane_bit(turns->planes->starts, f->heap->plane_word, f->unit);
+}
+
+static inline bool is_free(const struct turns *turns, const struct follower *f) {
+    return cf_plane_bit(turns->planes->states, f->heap->plane_word, f->unit) &&
+           !cf_plane_bit(turns->planes->states, f->heap->plane_word, f->unit + 1);
 }
 
 /* One chunk of a doubly linked bin. False: the list ends here, or cannot be followed. */
-static bool take_binned(const struct turns *turns, const struct team *team, struct follower *f) {
+static inline bool take_binned(const struct turns *turns, const struct team *team,
+                               struct follower *f) {
     const struct cf_ptmalloc *pt = turns->pt;
     struct list *list = &f->list;
-    uint64_t header[4];
+    struct header header;
     if (f->addr == f->head || f->addr == 0)
         return false;
     if (list->chunks >= team->limit) {
         note(list, "bin-cycle", f->addr, "more chunks than the arena can hold");
         return false;
     }
-    if (!read_header(pt, f, header)) {
+    if (!read_header(pt, f, &header)) {
         note(list, "binned-unreadable", f->addr, "its chunk is not in the core");
         return false;
     }
-    if (header[3] != f->back) {
+    if (header.bk != f->back) {
         note(list, "bin-link", f->addr, "bk does not lead back to the chunk before it");
         return false;
     }
     list->chunks++;
-    list->bytes += header[1] & ~(uint64_t)SIZE_FLAGS;
+    list->bytes += header.size & ~(uint64_t)SIZE_FLAGS;
     if (!is_start(turns, f))
         note(list, "binned-not-met", f->addr, "the walk did not meet this chunk");
-    else if (cf_walked_state(pt, f->heap, f->addr) != CF_CHUNK_FREE)
+    else if (!is_free(turns, f))
         note(list, "binned-in-use", f->addr, "its successor says that it is in use");
     f->back = f->addr;
-    f->addr = header[2];
+    f->addr = header.fd;
     look_ahead(turns, f);
     return true;
 }
@@ -201,7 +219,7 @@ static void choose_window(struct team *team) {
 }
 
 /* One list of the team goes forward by a chunk. False: all of its lists are at their ends. */
-static bool take_turn(const struct turns *turns, struct team *team) {
+static inline bool take_turn(const struct turns *turns, struct team *team) {
     if (team->nr_active == 0)
         return false;
     if (team->inside == 0)

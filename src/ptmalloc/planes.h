@@ -11,8 +11,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "ptmalloc/chunkmap.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "planes and core words are read as such");
 
 struct cf_odd {
     uint64_t addr;
@@ -114,7 +117,8 @@ struct cf_planes_walk {
     uint64_t base;
     unsigned shift;
     uint32_t heap_id;
-    const struct cf_odd *odd; /* the first at or above the next chunk */
+    uint64_t next_odd; /* address of the first odd at or above the next chunk, or UINT64_MAX */
+    const struct cf_odd *odd;
     const struct cf_odd *odds_end;
 };
 
@@ -142,6 +146,7 @@ static inline struct cf_planes_walk cf_planes_walk(const struct cf_planes *plane
         .odd = planes->odds + heap->odd_first,
         .odds_end = planes->odds + planes->nr_odds,
     };
+    walk.next_odd = walk.odd < walk.odds_end ? walk.odd->addr : UINT64_MAX;
     walk.nr_words = (walk.units + 63) >> 6;
     walk.bits = walk.nr_words > 0 ? walk.starts[0] : 0;
     walk.unit = cf_planes_walk_start(&walk);
@@ -163,6 +168,7 @@ static inline struct cf_planes_walk cf_planes_walk_at(const struct cf_planes *pl
         walk.odd = below ? walk.odd + half + 1 : walk.odd;
         left = below ? left - half - 1 : half;
     }
+    walk.next_odd = walk.odd < walk.odds_end ? walk.odd->addr : UINT64_MAX;
     return walk;
 }
 
@@ -172,16 +178,19 @@ static inline bool cf_planes_walk_next(struct cf_planes_walk *walk, struct cf_ch
     size_t unit = walk->unit;
     if (unit >= walk->units)
         return false;
-    size_t word = unit >> 6, bit = unit & 63;
-    /* The plane has a word more than the heap's units need, for a second bit beyond this one. */
-    uint64_t two = walk->states[word] >> bit | walk->states[word + 1] << 1 << (63 - bit);
+    /* Both state bits by one load of two bytes. The plane has a word more than the heap's units
+     * need, for a second bit beyond. */
+    uint16_t two;
+    memcpy(&two, (const unsigned char *)walk->states + (unit >> 3), sizeof two);
     size_t next = cf_planes_walk_start(walk);
     out->addr = walk->base + ((uint64_t)unit << walk->shift);
     out->bytes = (uint64_t)(next - unit) << walk->shift;
     out->heap_id = walk->heap_id;
-    out->state = (enum cf_chunk_state)states[two & 3];
-    if (walk->odd < walk->odds_end && walk->odd->addr == out->addr)
+    out->state = (enum cf_chunk_state)states[two >> (unit & 7) & 3];
+    if (__builtin_expect(out->addr == walk->next_odd, 0)) {
         out->state = walk->odd++->state;
+        walk->next_odd = walk->odd < walk->odds_end ? walk->odd->addr : UINT64_MAX;
+    }
     walk->unit = next;
     return true;
 }

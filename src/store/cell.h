@@ -8,6 +8,7 @@
 #ifndef CF_STORE_CELL_H
 #define CF_STORE_CELL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -90,11 +91,6 @@ static inline void cf_cell_put(unsigned char *at, const struct cf_cell *cell) {
     (void)cf_integer_put(at, cell->second, cell->second_bytes);
 }
 
-static inline void cf_store_8(unsigned char *at, uint64_t value) {
-    value = __builtin_bswap64(value);
-    memcpy(at, &value, sizeof value);
-}
-
 /* The 8 groups of 7 bits of a 56-bit value, each in a byte of its own. */
 static inline uint64_t cf_spread_groups(uint64_t value) {
     value = (value & 0x000000000fffffff) | (value & 0x00fffffff0000000) << 4;
@@ -103,21 +99,33 @@ static inline uint64_t cf_spread_groups(uint64_t value) {
 }
 
 /*
- * Backwards from the cell's end, 8 bytes at a time: what a store writes too much stands where the
- * next one goes. So up to 7 bytes below `at` are spoilt. For rowids of 56 bits.
+ * Nearly all rows of chunks: a rowid of 7 groups (2^42 to 2^49: where user space has its heaps), a
+ * first value of one or two bytes, a second one that costs none.
+ *
+ *     length, 7 groups | 4, 0, type, type, first
+ *     ^ at, 8 bytes      5 or 6 bytes            ^ end
  */
-static inline void cf_cell_put_fast(unsigned char *at, const struct cf_cell *cell) {
-    unsigned char *end = at + 1 + cell->rowid_bytes + cell->payload;
-    cf_store_8(end - 8, (uint64_t)cell->second);
-    end -= cell->second_bytes;
-    cf_store_8(end - 8, (uint64_t)cell->first);
-    end -= cell->first_bytes + CF_RECORD_HEADER;
-    end[0] = CF_RECORD_HEADER;
-    end[1] = 0;
-    end[2] = cell->first_type;
-    end[3] = cell->second_type;
-    cf_store_8(end - 8, cf_spread_groups((uint64_t)cell->rowid) | 0x8080808080808000);
-    *at = (unsigned char)cell->payload;
+static inline bool cf_cell_is_common(int64_t rowid, int64_t first, int64_t second) {
+    return (uint64_t)rowid - (1ull << 42) < (1ull << 49) - (1ull << 42) &&
+           (uint64_t)first - 2 < 32766 && (uint64_t)second < 2;
+}
+
+static inline uint32_t cf_cell_common_bytes(int64_t first) {
+    return 13 + (first >= 128);
+}
+
+/* Two stores, the upper one first: the lower one goes over what that one writes below its place. */
+static inline void cf_cell_put_common(unsigned char *at, int64_t rowid, int64_t first,
+                                      int64_t second) {
+    uint64_t is_wide = first >= 128, payload = 5 + is_wide;
+    uint64_t value = is_wide ? (uint64_t)__builtin_bswap16((uint16_t)first) : (uint64_t)first;
+    uint64_t record = CF_RECORD_HEADER | (1 + is_wide) << 16 | (8 + (uint64_t)second) << 24 |
+                      value << 32;
+    uint64_t groups = cf_spread_groups((uint64_t)rowid) | 0x0080808080808000;
+    uint64_t head = __builtin_bswap64(groups) | payload;
+    record <<= 8 * (8 - payload);
+    memcpy(at + payload, &record, 8); /* payload + 8 bytes is the cell */
+    memcpy(at, &head, 8);
 }
 
 #endif

@@ -50,8 +50,6 @@ int cf_leaves_turn(struct cf_leaves *leaves, struct cf_err *err) {
     struct cf_page *page = &leaves->page;
     if (page->cells == 0)
         return CF_OK;
-    /* What cells spoilt below themselves (cf_cell_put_fast) goes. */
-    memset(page->bytes + page->used, 0, page->low - page->used);
     cf_page_close(page);
     leaves->last[leaves->nr_pages++] = leaves->last_rowid;
     int status = leaves->nr_pages < leaves->cap ? CF_OK : grow(leaves, 2 * leaves->cap, err);
@@ -60,8 +58,8 @@ int cf_leaves_turn(struct cf_leaves *leaves, struct cf_err *err) {
     return status;
 }
 
-int cf_leaves_add(struct cf_leaves *leaves, int64_t rowid, int64_t first, int64_t second,
-                  struct cf_err *err) {
+int cf_leaves_add_any(struct cf_leaves *leaves, int64_t rowid, int64_t first, int64_t second,
+                      struct cf_err *err) {
     struct cf_page *page = &leaves->page;
     if (leaves->rows == 0)
         leaves->first_rowid = rowid;
@@ -74,13 +72,7 @@ int cf_leaves_add(struct cf_leaves *leaves, int64_t rowid, int64_t first, int64_
         if (status != CF_OK)
             return status;
     }
-    if (cell.rowid_bytes < 9 && cf_page_has_room(page, bytes + 8)) {
-        /* The cell first: what it spoils is below all cells and above the new pointer. */
-        cf_cell_put_fast(page->bytes + page->low - bytes, &cell);
-        (void)cf_page_take(page, bytes);
-    } else {
-        cf_cell_put(cf_page_take(page, bytes), &cell);
-    }
+    cf_cell_put(cf_page_take(page, bytes), &cell);
     leaves->last_rowid = rowid;
     leaves->rows++;
     return CF_OK;

@@ -35,7 +35,20 @@ void cf_leaves_clear(struct cf_leaves *leaves);
 int cf_leaves_turn(struct cf_leaves *leaves, struct cf_err *err);
 
 /* One row; rowids must grow (CF_EINTERNAL). CF_ENOMEM. After the last one cf_leaves_turn(). */
-int cf_leaves_add(struct cf_leaves *leaves, int64_t rowid, int64_t first, int64_t second,
-                  struct cf_err *err);
+int cf_leaves_add_any(struct cf_leaves *leaves, int64_t rowid, int64_t first, int64_t second,
+                      struct cf_err *err);
+
+static inline int cf_leaves_add(struct cf_leaves *leaves, int64_t rowid, int64_t first,
+                                int64_t second, struct cf_err *err) {
+    struct cf_page *page = &leaves->page;
+    uint32_t bytes = cf_cell_common_bytes(first);
+    if (!cf_cell_is_common(rowid, first, second) || rowid <= leaves->last_rowid ||
+        leaves->rows == 0 || !cf_page_has_room(page, bytes))
+        return cf_leaves_add_any(leaves, rowid, first, second, err);
+    cf_cell_put_common(cf_page_take(page, bytes), rowid, first, second);
+    leaves->last_rowid = rowid;
+    leaves->rows++;
+    return CF_OK;
+}
 
 #endif

@@ -68,6 +68,8 @@ struct row_source {
     uint64_t seed;
     int64_t rowid;
     uint64_t step_bits;
+    const int64_t *firsts; /* the values of the second column, or NULL: any */
+    size_t nr_firsts;
 };
 
 static void next_row(struct row_source *source, int64_t row[3]) {
@@ -75,6 +77,8 @@ static void next_row(struct row_source *source, int64_t row[3]) {
     row[0] = source->rowid;
     unsigned bits = (unsigned)(next_random(&source->seed) % 64);
     row[1] = (int64_t)(next_random(&source->seed) << 11) >> bits;
+    if (source->firsts != NULL)
+        row[1] = source->firsts[next_random(&source->seed) % source->nr_firsts];
     row[2] = (int64_t)(next_random(&source->seed) % 4);
 }
 
@@ -168,6 +172,20 @@ static void rows_are_those_of_insert(void **state) {
                                         .step_bits = 34};
             compare(sizes[s], source, counts[c], c % 2 == 0 ? UINT64_MAX : counts[c] / 3 + 1);
         }
+}
+
+/* Addresses and sizes of chunks take a short way of their own: its limits on every side. */
+static void cells_of_chunks_are_those_of_insert(void **state) {
+    (void)state;
+    static const int64_t around[] = {1ll << 42, 1ll << 47, 1ll << 49};
+    static const int64_t firsts[] = {0, 1, 2, 3, 126, 127, 128, 129, 255, 256, 32767, 32768, -1};
+    for (size_t i = 0; i < sizeof around / sizeof *around; i++) {
+        struct row_source source = {.seed = i, .rowid = around[i] - 20000, .step_bits = 5,
+                                    .firsts = firsts,
+                                    .nr_firsts = sizeof firsts / sizeof *firsts};
+        compare(4096, source, 3000, UINT64_MAX);
+        compare(512, source, 3000, 100);
+    }
 }
 
 /* Every count around which a new leaf, a new interior page, a new level begins. */
@@ -282,6 +300,7 @@ static void rowids_must_grow(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_those_of_insert),
+        cmocka_unit_test(cells_of_chunks_are_those_of_insert),
         cmocka_unit_test(boundaries_of_pages_are_sound),
         cmocka_unit_test(no_interior_page_is_empty),
         cmocka_unit_test(the_lock_byte_page_is_left_out),
