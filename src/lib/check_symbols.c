@@ -10,8 +10,13 @@ enum { MODULES_SHOWN = 4, CONTRADICTIONS_SHOWN = 3 };
 /* The programs and libraries of the process, by what is known of their files. */
 struct tally {
     size_t nr; /* that are ELF, or whose first page is not in the core */
+    size_t nr_lost; /* libraries of which no file is here */
     size_t by_state[CF_SYMBOLS_NOT_ELF + 1];
 };
+
+static bool is_missing(enum cf_symbols_state state) {
+    return state == CF_SYMBOLS_NO_FILE || state == CF_SYMBOLS_OTHER_FILE;
+}
 
 static struct tally count(const struct cf_reading *reading) {
     struct tally tally = {0};
@@ -20,10 +25,20 @@ static struct tally count(const struct cf_reading *reading) {
         bool is_code = (module->flags & 1) != 0; /* PF_X */
         if (module->kind == CF_MODULE_FILE || (module->kind != CF_MODULE_ELF && !is_code))
             continue;
+        enum cf_symbols_state state = cf_symbols_source(reading->symbols, module).state;
         tally.nr++;
-        tally.by_state[cf_symbols_source(reading->symbols, module).state]++;
+        tally.by_state[state]++;
+        tally.nr_lost += is_missing(state) && module != cf_modules_find_exe(reading->modules);
     }
     return tally;
+}
+
+/* A part of the sentence, where there is something to count: "2 have exported ones". */
+static void append_count(char *text, size_t bytes, size_t nr, const char *one, const char *more,
+                         const char *what) {
+    size_t used = strlen(text);
+    if (nr > 0 && used < bytes)
+        (void)snprintf(text + used, bytes - used, ", %zu %s %s", nr, nr == 1 ? one : more, what);
 }
 
 static void add_counts(const struct tally *tally, struct cf_table *table) {
@@ -31,17 +46,13 @@ static void add_counts(const struct tally *tally, struct cf_table *table) {
     size_t exported = tally->by_state[CF_SYMBOLS_DYNSYM] + tally->by_state[CF_SYMBOLS_CORE];
     size_t missing = tally->by_state[CF_SYMBOLS_NO_FILE] + tally->by_state[CF_SYMBOLS_OTHER_FILE];
     char text[256];
-    int used = snprintf(text, sizeof text,
-                        "of %zu programs and libraries %zu have all symbols, %zu exported ones",
-                        tally->nr, full, exported);
-    if (missing > 0)
-        used += snprintf(text + used, sizeof text - (size_t)used, ", %zu no file here", missing);
-    if (tally->by_state[CF_SYMBOLS_NO_ID] > 0)
-        used += snprintf(text + used, sizeof text - (size_t)used, ", %zu no build id in the core",
-                         tally->by_state[CF_SYMBOLS_NO_ID]);
-    if (tally->by_state[CF_SYMBOLS_STRIPPED] > 0)
-        (void)snprintf(text + used, sizeof text - (size_t)used, ", %zu are stripped",
-                       tally->by_state[CF_SYMBOLS_STRIPPED]);
+    (void)snprintf(text, sizeof text, "of %zu programs and libraries %zu %s all symbols",
+                   tally->nr, full, full == 1 ? "has" : "have");
+    append_count(text, sizeof text, exported, "has", "have", "exported ones");
+    append_count(text, sizeof text, missing, "has", "have", "no file here");
+    append_count(text, sizeof text, tally->by_state[CF_SYMBOLS_NO_ID], "has", "have",
+                 "no build id in the core");
+    append_count(text, sizeof text, tally->by_state[CF_SYMBOLS_STRIPPED], "is", "are", "stripped");
     cf_table_fact(table, "symbols", "%s", text);
 }
 
@@ -62,8 +73,7 @@ static void add_modules(const struct cf_reading *reading, struct cf_table *table
     for (size_t i = 0; i < cf_modules_nr(reading->modules) && shown < MODULES_SHOWN; i++) {
         const struct cf_module *module = cf_modules_get(reading->modules, i);
         struct cf_symbols_source source = cf_symbols_source(reading->symbols, module);
-        if (module->build_id_bytes == 0 ||
-            (source.state != CF_SYMBOLS_NO_FILE && source.state != CF_SYMBOLS_OTHER_FILE))
+        if (module->build_id_bytes == 0 || !is_missing(source.state))
             continue;
         add_missing(module, &source, table);
         shown++;
@@ -99,16 +109,17 @@ static void add_exe_hint(const struct cf_reading *reading, struct cf_table *tabl
                       "same build, --debuginfo DIR where its debug file is",
                       exe->path);
     else
-        cf_table_fact(table, "hint", "--exe FILE gives the names of %s", exe->path);
+        cf_table_fact(table, "hint", "--exe FILE gives the names of %s, and so does the image that "
+                      "it is in (--sysroot DIR)", exe->path);
 }
 
 static void add_file_hints(const struct cf_reading *reading, const struct tally *tally,
                            struct cf_table *table) {
-    size_t missing = tally->by_state[CF_SYMBOLS_NO_FILE] + tally->by_state[CF_SYMBOLS_OTHER_FILE];
-    if (missing > 1)
+    if (tally->nr_lost > 0)
         cf_table_fact(table, "hint",
-                      "--sysroot DIR gives the names of libraries: the container's image, "
-                      "unpacked (docker export, podman image mount)");
+                      "--sysroot DIR gives the names of %s: the container's image, "
+                      "unpacked (docker export, podman image mount)",
+                      tally->nr_lost == 1 ? "the library that is not here" : "libraries");
     const struct cf_module *libc = cf_reading_libc(reading);
     if (libc != NULL && libc->build_id_bytes > 0 && !has_symbols(reading, libc))
         cf_table_fact(table, "hint",

@@ -136,12 +136,43 @@ static void check_says_what_to_pass(void **state) {
     assert_int_equal(run_shell("$C check core"), 0);
     char *text = process_text(folder, "stdout");
     assert_non_null(strstr(text, "--exe FILE gives the names of"));
+    assert_non_null(strstr(text, "(--sysroot DIR)"));
     free(text);
     assert_int_equal(run_shell("$C check core --exe truth"), 0);
     text = process_text(folder, "stdout");
     assert_null(strstr(text, "--exe FILE"));
+    assert_null(strstr(text, "--sysroot"));
     free(text);
     assert_int_equal(run_shell("$C check core --sysroot nowhere"), 3);
+}
+
+/* A library that is mapped, and gone afterwards: a copy of one that this test has too. */
+static void one_lost_library_asks_for_an_image(void **state) {
+    (void)state;
+    char path[PATH_ROOM], core[PATH_ROOM], lost[PATH_ROOM], command[2 * PATH_ROOM];
+    Dl_info info = {0};
+    void *libm = dlopen("libm.so.6", RTLD_NOW);
+    void *function = libm != NULL ? dlsym(libm, "cos") : NULL;
+    if (function == NULL || dladdr(function, &info) == 0)
+        skip();
+    snprintf(command, sizeof command, "mkdir lost && cp '%s' lost/liblost.so", info.dli_fname);
+    dlclose(libm);
+    assert_int_equal(run_shell(command), 0);
+    snprintf(lost, sizeof lost, "%.4000s/lost", folder);
+    snprintf(path, sizeof path, "%.4000s/truth", folder);
+    snprintf(command, sizeof command, "%.4000s/liblost.so", lost);
+    char *argv[] = {path, "idle-few", "out", NULL};
+    assert_int_equal(setenv("LD_PRELOAD", command, 1), 0);
+    bool has_core = process_kernel_core(lost, argv, core);
+    assert_int_equal(unsetenv("LD_PRELOAD"), 0);
+    if (!has_core)
+        skip(); /* gdb's core would be of another moment, and says nothing more */
+    snprintf(command, sizeof command, "rm lost/liblost.so; $C check '%s' --exe truth", core);
+    assert_int_equal(run_shell(command), 0);
+    char *text = process_text(folder, "stdout");
+    assert_non_null(strstr(text, "1 has no"));
+    assert_non_null(strstr(text, "--sysroot DIR gives the names of the library"));
+    free(text);
 }
 
 /* ---- the folder ---- */
@@ -203,12 +234,13 @@ static int tear_down(void **state) {
 }
 
 int main(void) {
-    enum { NR = sizeof cases / sizeof *cases, OTHERS = 4 };
+    enum { NR = sizeof cases / sizeof *cases, OTHERS = 5 };
     struct CMUnitTest tests[NR + OTHERS] = {
         cmocka_unit_test(servers_are_asked_only_on_request),
         cmocka_unit_test(frames_lead_from_the_signal_to_main),
         cmocka_unit_test(symbols_agree_with_the_pattern),
         cmocka_unit_test(check_says_what_to_pass),
+        cmocka_unit_test(one_lost_library_asks_for_an_image),
     };
     for (size_t i = 0; i < NR; i++) {
         tests[i + OTHERS] = (struct CMUnitTest){
