@@ -20,7 +20,7 @@ struct belong {
     const struct cf_belong_input *input;
     const struct cf_resolver *resolver;
     const struct cf_ranks *ranks;
-    const struct cf_parents *parents;
+    const struct cf_ways *ways;
     struct cf_types *types;
     struct cf_scratch file;
     uint32_t *owners;          /* by rank: whose the chunk is, and what hangs on it */
@@ -73,7 +73,7 @@ static void meet(struct belong *belong, uint64_t word_addr, uint64_t lowered) {
         return;
     size_t number = cf_resolver_number(belong->resolver, extent, lowered);
     size_t rank = number == CF_NO_CHUNK ? CF_NO_CHUNK : cf_ranks_of(belong->ranks, number);
-    if (rank == CF_NO_CHUNK || !cf_parents_get(belong->parents, rank, &root, &from) ||
+    if (rank == CF_NO_CHUNK || !cf_ways_get(belong->ways, rank, &root, &from) ||
         root != belong->root)
         return;
     uint32_t *owner = &belong->owners[rank];
@@ -135,7 +135,7 @@ static uint32_t owner_of(struct belong *belong, size_t rank) {
         uint32_t type = cf_types_of_rank(belong->types, at);
         if (is_owner(belong, type))
             owner = FIRST_TYPE + type;
-        else if (!cf_parents_get(belong->parents, at, &root, &from) || root != SIZE_MAX)
+        else if (!cf_ways_get(belong->ways, at, &root, &from) || root != SIZE_MAX)
             owner = NOBODY;
         else
             at = from;
@@ -144,7 +144,7 @@ static uint32_t owner_of(struct belong *belong, size_t rank) {
         belong->owners[at] = owner;
     for (; rank != at; rank = from) {
         belong->owners[rank] = owner;
-        if (!cf_parents_get(belong->parents, rank, &root, &from))
+        if (!cf_ways_get(belong->ways, rank, &root, &from))
             break;
     }
     return owner;
@@ -237,10 +237,12 @@ int cf_belong_count(const struct cf_context *ctx, const struct cf_belong_input *
                     struct cf_types *types, struct cf_err *err) {
     struct belong belong = {
         .input = input, .types = types, .resolver = cf_mark_resolver(input->reach->mark),
-        .ranks = &input->reach->ranks, .parents = input->reach->parents,
+        .ranks = &input->reach->ranks, .ways = input->reach->ways,
     };
     int status = cf_scratch_init(&belong.file,
                                  (input->reach->ranks.nr + 1) * sizeof *belong.owners, err);
+    if (status == CF_OK)
+        status = cf_ways_index(input->reach->ways, input->reach->ranks.nr, err);
     if (status == CF_OK) {
         belong.owners = belong.file.at;
         name_roots(&belong);

@@ -28,7 +28,7 @@ enum cf_belong_name {
 
 struct cf_belong_input {
     const struct cf_mem *mem;
-    const struct cf_reach *reach; /* with parents */
+    const struct cf_reach *reach; /* with ways */
     void *source;
     /* The name of what has the word at `addr` of `root`. */
     enum cf_belong_name (*name)(void *source, const struct cf_root *root, uint64_t addr, char *out,

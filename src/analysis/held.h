@@ -37,7 +37,7 @@ struct cf_held_marks {
     uint64_t *lasting; /* from roots that last */
 };
 
-/* Fails only for lack of memory. Costs as much as the search did, the first call twice. */
+/* Fails as cf_search_run() does. Costs as much as that, the first call twice. */
 int cf_held_count(const struct cf_context *ctx, struct cf_held_marks *marks, struct cf_held *held,
                   struct cf_err *err);
 void cf_held_marks_fini(struct cf_held_marks *marks);

@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "analysis/scan.h"
+#include "base/cleanup.h"
 #include "base/err.h"
+
+enum { RESIDENT_MAX = 64 << 20 }; /* then pages are given back */
 
 struct telling {
     const struct cf_mem *mem;
@@ -108,32 +111,26 @@ static struct cf_hop chunk_hop(const struct telling *telling, size_t number, siz
 }
 
 /* From the chunk back to its root; `hop` counts from the chunk until the way is turned round. */
-static bool walk_back(const struct telling *telling, struct cf_way *way) {
-    struct cf_parents *parents = telling->reach->parents;
-    size_t number = cf_resolver_number_at(telling->resolver, way->addr);
-    size_t rank = number == CF_NO_CHUNK ? CF_NO_CHUNK
-                                        : cf_ranks_of(&telling->reach->ranks, number);
-    size_t root, from, to = CF_NO_CHUNK;
-    struct cf_way_end end;
-    if (rank == CF_NO_CHUNK || !cf_parents_end(parents, rank, &end))
-        return true; /* its length stays 0 */
+static bool walk_back(const struct telling *telling, struct cf_way *way, size_t position) {
+    const struct cf_ranks *ranks = &telling->reach->ranks;
+    struct cf_ways *ways = telling->reach->ways;
+    const struct cf_way_end end = cf_ways_end(ways, position);
+    size_t to = CF_NO_CHUNK;
     way->length = end.nr_chunks + 1;
-    for (uint64_t steps = 0; steps < end.nr_chunks && steps + 1 < CF_HOPS_MAX; steps++) {
+    for (uint64_t steps = 0; position != CF_NO_POSITION && steps + 1 < CF_HOPS_MAX; steps++) {
+        size_t number = cf_ranks_number(ranks, ways->order[position]);
         struct cf_hop hop = chunk_hop(telling, number, to);
         hop.hop = steps;
         if (!keep_hop(way, &hop))
             return false;
         to = number;
-        if (!cf_parents_get(parents, rank, &root, &from) || root != SIZE_MAX)
-            break;
-        rank = from;
-        number = cf_ranks_number(&telling->reach->ranks, rank);
+        position = cf_ways_before(ways, position);
     }
     const struct cf_root *row = &telling->reach->roots.rows.items[end.root];
     struct cf_hop hop = {.root = row, .hop = way->length - 1};
     if (row->kind != CF_ROOT_REGISTER)
         hop.addr = find_in_range(telling, row->start, row->end,
-                                 cf_ranks_number(&telling->reach->ranks, end.first));
+                                 cf_ranks_number(ranks, ways->order[end.first]));
     return keep_hop(way, &hop);
 }
 
@@ -148,25 +145,61 @@ static void turn_round(struct cf_way *way) {
         way->hops.items[i].hop = way->length - 1 - way->hops.items[i].hop;
 }
 
-/* The core's pages would count as our memory otherwise. */
+/* The pages of the core and of the ways would count as our memory otherwise. */
 static void give_back(const struct telling *telling) {
+    cf_ways_drop(telling->reach->ways);
     for (size_t i = 0; i < telling->resolver->nr_extents; i++)
         cf_mem_drop(telling->mem, telling->resolver->extents[i].start,
                     telling->resolver->extents[i].end);
+}
+
+/* Ranks grow with addresses but for mmapped chunks, which stand behind. */
+static int compare_ranks(const void *a, const void *b) {
+    size_t left = *(const size_t *)a, right = *(const size_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+static size_t rank_of(const struct telling *telling, uint64_t addr) {
+    size_t number = cf_resolver_number_at(telling->resolver, addr);
+    return number == CF_NO_CHUNK ? CF_NO_CHUNK : cf_ranks_of(&telling->reach->ranks, number);
+}
+
+/* `room` is for two numbers a way. */
+static int tell_ways(const struct telling *telling, struct cf_holders *holders, size_t *room,
+                     struct cf_err *err) {
+    size_t nr = holders->ways.len;
+    size_t *ranks = room, *positions = room + nr;
+    for (size_t i = 0; i < nr; i++)
+        ranks[i] = rank_of(telling, holders->ways.items[i].addr);
+    qsort(ranks, nr, sizeof *ranks, compare_ranks);
+    cf_ways_find(telling->reach->ways, ranks, nr, positions);
+    for (size_t i = 0; i < nr; i++) {
+        struct cf_way *way = &holders->ways.items[i];
+        size_t rank = rank_of(telling, way->addr);
+        const size_t *at = bsearch(&rank, ranks, nr, sizeof *ranks, compare_ranks);
+        if (rank == CF_NO_CHUNK || at == NULL || positions[at - ranks] == CF_NO_POSITION)
+            continue; /* its length stays 0 */
+        if (!walk_back(telling, way, positions[at - ranks]))
+            return cf_err_nomem(err, sizeof(struct cf_hop), "a way to a chunk");
+        turn_round(way);
+        if (cf_scratch_resident() > RESIDENT_MAX)
+            give_back(telling);
+    }
+    return CF_OK;
 }
 
 int cf_holders_find(struct cf_holders *holders, const struct cf_mem *mem,
                     const struct cf_reach *reach, struct cf_err *err) {
     const struct telling telling = {mem, reach, cf_mark_resolver(reach->mark)};
     sort_asked(holders);
-    for (size_t i = 0; i < holders->ways.len && reach->parents != NULL; i++) {
-        if (!walk_back(&telling, &holders->ways.items[i]))
-            return cf_err_nomem(err, sizeof(struct cf_hop), "a way to a chunk");
-        turn_round(&holders->ways.items[i]);
-    }
-    if (holders->ways.len > 0)
-        give_back(&telling);
-    return CF_OK;
+    if (holders->ways.len == 0 || reach->ways == NULL)
+        return CF_OK;
+    CF_CLEANUP_FREE size_t *room = calloc(2 * holders->ways.len, sizeof *room);
+    if (room == NULL)
+        return cf_err_nomem(err, 2 * holders->ways.len * sizeof *room, "the ways to chunks");
+    int status = tell_ways(&telling, holders, room, err);
+    give_back(&telling);
+    return status;
 }
 
 void cf_holders_fini(struct cf_holders *holders) {

@@ -1,8 +1,8 @@
 /*
  * Who holds a chunk: the shortest way to it from a root, hop by hop, for the few chunks that are
  * worth asking about (top pins, samples of page pins, the largest). The search from the roots
- * (analysis/search.h) has left each chunk's parent; what is added here is which word of a root or
- * chunk leads on. A way is one of possibly many: the chunk may be held otherwise too.
+ * (analysis/search.h) has left the ways; what is added here is which word of a root or chunk leads
+ * on. A way is one of possibly many: the chunk may be held otherwise too.
  */
 #ifndef CF_ANALYSIS_HOLDERS_H
 #define CF_ANALYSIS_HOLDERS_H

@@ -7,38 +7,75 @@
 #include "analysis/scan.h"
 #include "base/err.h"
 
-enum { SMALL_BYTES = 65536 }; /* of a chunk that is read as it stands, absent pages and all */
+enum {
+    SMALL_BYTES = 65536, /* of a chunk that is read as it stands, absent pages and all */
+    LINK_BYTES = 5,
+};
 
 static const size_t CHUNKS_MAX = (1u << 31) - 2;
 
 struct cf_links_builder {
     struct cf_links_input input;
     const struct cf_resolver *resolver;
-    struct cf_scratch_writer first;
-    struct cf_scratch_writer to;
-    uint64_t nr_links;
-    size_t nr_firsts; /* chunks whose lists have begun */
-    size_t last;      /* rank that the last list's last link leads to; CF_NO_CHUNK: none */
-    size_t from;      /* rank of the chunk that is read */
+    struct cf_scratch_writer blocks;
+    struct cf_scratch_writer lists;
+    struct cf_scratch_writer long_lists;
+    struct cf_links_block block;
+    size_t nr_lists;     /* that are complete; of the next one: */
+    size_t last;         /* rank that its last link leads to; its chunk's own: none */
+    size_t length;       /* of what is in `list` */
+    uint64_t long_begin; /* in the file of long ones; UINT64_MAX: it is not long */
+    unsigned char list[CF_LINKS_LENGTH_MAX + 8];
+    size_t from; /* rank of the chunk that is read */
     struct cf_ring ring;
 };
 
-static inline void begin_lists(struct cf_links_builder *b, size_t end) {
-    while (b->nr_firsts < end) {
-        cf_scratch_put_u32(&b->first, (uint32_t)b->nr_links);
-        b->nr_firsts++;
-        b->last = CF_NO_CHUNK;
+static void end_block(struct cf_links_builder *b) {
+    cf_scratch_put(&b->blocks, &b->block, sizeof b->block);
+    b->block = (struct cf_links_block){.begin = cf_scratch_place(&b->lists)};
+}
+
+static void end_list(struct cf_links_builder *b) {
+    uint8_t length = (uint8_t)b->length;
+    if (b->long_begin != UINT64_MAX) {
+        cf_scratch_put(&b->long_lists, b->list, b->length);
+        uint64_t place[2] = {b->long_begin, cf_scratch_place(&b->long_lists) - b->long_begin};
+        cf_scratch_put(&b->lists, place, sizeof place);
+        length = CF_LINKS_LONG | sizeof place;
+        b->long_begin = UINT64_MAX;
+    } else {
+        cf_scratch_put(&b->lists, b->list, b->length);
     }
+    b->block.lengths[b->nr_lists % CF_LINKS_PER_BLOCK] = length;
+    b->length = 0;
+    b->last = ++b->nr_lists;
+    if (b->nr_lists % CF_LINKS_PER_BLOCK == 0)
+        end_block(b);
+}
+
+static void put_long(struct cf_links_builder *b) {
+    if (b->long_begin == UINT64_MAX)
+        b->long_begin = cf_scratch_place(&b->long_lists);
+    cf_scratch_put(&b->long_lists, b->list, b->length);
+    b->length = 0;
 }
 
 static inline void add_link(void *arg, size_t from, size_t rank) {
     struct cf_links_builder *b = arg;
-    begin_lists(b, from + 1);
+    while (b->nr_lists < from)
+        end_list(b);
     if (rank == b->last || rank == from)
         return;
+    if (b->length + LINK_BYTES > CF_LINKS_LENGTH_MAX)
+        put_long(b);
+    int64_t difference = (int64_t)rank - (int64_t)b->last;
+    uint64_t zigzag = (uint64_t)difference << 1 ^ (uint64_t)(difference >> 63);
+    unsigned nr = 1 + (zigzag >= 1u << 5) + (zigzag >= 1u << 13) + (zigzag >= 1u << 21) +
+                  (zigzag >= 1u << 29);
+    uint64_t bits = zigzag << 3 | nr;
+    memcpy(b->list + b->length, &bits, sizeof bits);
+    b->length += nr;
     b->last = rank;
-    b->nr_links++;
-    cf_scratch_put_u32(&b->to, (uint32_t)rank);
 }
 
 static inline void meet(struct cf_links_builder *b, uint64_t lowered) {
@@ -101,10 +138,12 @@ int cf_links_begin(const struct cf_links_input *input, struct cf_links_builder *
     if (b == NULL)
         return cf_err_nomem(err, sizeof *b, "the pointers between chunks");
     *b = (struct cf_links_builder){.input = *input, .resolver = input->ranks->resolver,
-                                   .last = CF_NO_CHUNK, .ring = {.ranks = input->ranks}};
-    int status = cf_scratch_begin(&b->first, err);
+                                   .long_begin = UINT64_MAX, .ring = {.ranks = input->ranks}};
+    int status = cf_scratch_begin(&b->blocks, err);
     if (status == CF_OK)
-        status = cf_scratch_begin(&b->to, err);
+        status = cf_scratch_begin(&b->lists, err);
+    if (status == CF_OK)
+        status = cf_scratch_begin(&b->long_lists, err);
     if (status != CF_OK) {
         cf_links_abandon(b);
         return status;
@@ -113,13 +152,16 @@ int cf_links_begin(const struct cf_links_input *input, struct cf_links_builder *
     return CF_OK;
 }
 
+/* A list for each rank, and one more, so that the last block is complete. */
 static int finish(struct cf_links_builder *b, struct cf_links *links, struct cf_err *err) {
     cf_ring_empty(&b->ring, add_link, b);
-    begin_lists(b, b->input.ranks->nr + 1);
-    if (b->nr_links >= UINT32_MAX)
-        return cf_err_set(err, CF_EUSAGE, "more pointers than can be numbered");
-    int status = cf_scratch_finish(&b->first, &links->first_file, err);
-    return status == CF_OK ? cf_scratch_finish(&b->to, &links->to_file, err) : status;
+    do
+        end_list(b);
+    while (b->nr_lists <= b->input.ranks->nr || b->nr_lists % CF_LINKS_PER_BLOCK != 0);
+    int status = cf_scratch_finish(&b->blocks, &links->files[0], err);
+    if (status == CF_OK)
+        status = cf_scratch_finish(&b->lists, &links->files[1], err);
+    return status == CF_OK ? cf_scratch_finish(&b->long_lists, &links->files[2], err) : status;
 }
 
 int cf_links_finish(struct cf_links_builder *b, struct cf_links *out, struct cf_err *err) {
@@ -130,8 +172,9 @@ int cf_links_finish(struct cf_links_builder *b, struct cf_links *out, struct cf_
         cf_links_fini(&links);
         return status;
     }
-    links.first = links.first_file.at;
-    links.to = links.to_file.at;
+    links.blocks = links.files[0].at;
+    links.lists = links.files[1].at;
+    links.long_lists = links.files[2].at;
     *out = links;
     return CF_OK;
 }
@@ -139,18 +182,23 @@ int cf_links_finish(struct cf_links_builder *b, struct cf_links *out, struct cf_
 void cf_links_abandon(struct cf_links_builder *b) {
     if (b == NULL)
         return;
-    cf_scratch_abandon(&b->first);
-    cf_scratch_abandon(&b->to);
+    cf_scratch_abandon(&b->blocks);
+    cf_scratch_abandon(&b->lists);
+    cf_scratch_abandon(&b->long_lists);
     free(b);
 }
 
 void cf_links_drop(const struct cf_links *links) {
-    cf_scratch_drop(&links->first_file);
-    cf_scratch_drop(&links->to_file);
+    for (size_t i = 0; i < 3; i++)
+        cf_scratch_drop(&links->files[i]);
+}
+
+uint64_t cf_links_bytes(const struct cf_links *links) {
+    return (uint64_t)links->files[0].bytes + links->files[1].bytes + links->files[2].bytes;
 }
 
 void cf_links_fini(struct cf_links *links) {
-    cf_scratch_fini(&links->first_file);
-    cf_scratch_fini(&links->to_file);
+    for (size_t i = 0; i < 3; i++)
+        cf_scratch_fini(&links->files[i]);
     *links = (struct cf_links){0};
 }

@@ -43,9 +43,9 @@ static int search(const struct cf_context *ctx, struct cf_reach *reach, struct c
         return cf_err_nomem(err, words * sizeof *reached, "what is reached");
     const struct cf_search_input input = {
         .mem = reach->mem, .links = &reach->links, .roots = reach->roots.rows.items,
-        .nr_roots = reach->roots.rows.len, .queue_cap = reach->queue_cap,
+        .nr_roots = reach->roots.rows.len,
     };
-    int status = cf_search_run(ctx, &input, reached, reach->parents, err);
+    int status = cf_search_run(ctx, &input, reached, &reach->ways, err);
     if (status == CF_OK)
         cf_mark_take(reach->mark, &reach->ranks, reached);
     return status;
@@ -62,9 +62,7 @@ static int read_chunks(const struct cf_context *ctx, struct cf_reach *reach,
     struct cf_links_builder *builder = NULL;
     struct cf_live_visitor visitors[2];
     size_t nr_visitors = 0;
-    int status = cf_parents_new(reach->ranks.nr, reach->roots.rows.len, &reach->parents, err);
-    if (status == CF_OK)
-        status = cf_links_begin(&input, &builder, err);
+    int status = cf_links_begin(&input, &builder, err);
     if (status == CF_OK)
         visitors[nr_visitors++] = cf_links_visitor(builder);
     if (visitor != NULL)
@@ -78,9 +76,10 @@ int cf_reach_follow(const struct cf_context *ctx, struct cf_reach *reach,
                     const struct cf_live_visitor *visitor, struct cf_err *err) {
     int status = read_chunks(ctx, reach, visitor, err);
     if (status == CF_OK)
-        return search(ctx, reach, err);
-    cf_parents_free(reach->parents);
-    reach->parents = NULL;
+        status = search(ctx, reach, err);
+    if (status == CF_OK)
+        return status;
+    cf_links_fini(&reach->links);
     if (status != CF_EOUTPUT && status != CF_EUSAGE)
         return status;
     cf_log(ctx, "holders are not looked for: %s", err != NULL ? err->text : "no room");
@@ -116,11 +115,11 @@ int cf_reach_new(const struct cf_ptmalloc *pt, struct cf_reach **out, struct cf_
 }
 
 void cf_reach_fini_mark(struct cf_reach *reach) {
-    cf_parents_free(reach->parents);
+    cf_ways_free(reach->ways);
     cf_links_fini(&reach->links);
     cf_ranks_fini(&reach->ranks);
     cf_mark_free(reach->mark);
-    reach->parents = NULL;
+    reach->ways = NULL;
     reach->mark = NULL;
 }
 

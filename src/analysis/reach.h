@@ -14,10 +14,10 @@
 
 #include "analysis/links.h"
 #include "analysis/mark.h"
-#include "analysis/parents.h"
 #include "analysis/ranks.h"
 #include "analysis/roots.h"
 #include "analysis/stacks.h"
+#include "analysis/ways.h"
 #include "corefrag.h"
 #include "ptmalloc/heap.h"
 
@@ -30,8 +30,7 @@ struct cf_reach {
     struct cf_mark *mark;
     struct cf_ranks ranks;      /* of the chunks that the mark's resolver knows */
     struct cf_links links;      /* none: the mark was made from the core */
-    struct cf_parents *parents; /* of the search from all roots; NULL with no links */
-    size_t queue_cap;           /* of the search; 0: the default */
+    struct cf_ways *ways;       /* of the search from all roots; NULL with no links */
 };
 
 /* Stacks, roots, and the chunks' ranks; nothing is reached yet. Fails only for lack of memory.

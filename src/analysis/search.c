@@ -1,7 +1,6 @@
 #include "analysis/search.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/ring.h"
 #include "analysis/scan.h"
@@ -12,58 +11,35 @@
 #include "core/thrift.h"
 
 enum {
-    QUEUE_MAX = 1 << 20,
-    FIRST_AHEAD = 24,    /* of a list: whose place in the links is fetched */
-    LINKS_AHEAD = 12,    /* whose links are */
+    BLOCK_CHUNKS = 1 << 14, /* of the queue, that are followed in one go */
+    BLOCKS_AHEAD = 24,      /* of them: where its links stand is fetched */
+    LISTS_AHEAD = 12,       /* the links are */
+    TICK_CHUNKS = 4096,     /* followed between two looks at our memory */
+    RESIDENT_MAX = 64 << 20,
+    REREAD_MAX = 16, /* times the links, then giving pages back costs more than it is worth */
+    PROGRESS_CHUNKS = 1 << 18,
 };
 
-/* The chunks to go through in one step: ranks in the order of their finding as long as there is
- * room, then bits of a plane. */
-struct frontier {
-    uint32_t *ranks;
-    size_t len;
-    uint64_t *plane; /* made when it is needed first */
-    size_t in_plane;
-};
-
+/* The queue is what is written of the ways, from `head` on: first seen is first taken, so that ways
+ * are the shortest. */
 struct search {
     const struct cf_search_input *input;
-    const uint32_t *first;
-    const uint32_t *to;
+    const struct cf_links *links;
     uint64_t *reached;
-    struct cf_parents *parents; /* or NULL */
-    struct frontier now;
-    struct frontier next;
-    size_t queue_cap;
-    uint32_t root; /* that is read, as cf_parents_set() takes it */
+    struct cf_ways_writer queue;
+    size_t head;
+    uint32_t root; /* that is read, as cf_ways_put() takes it */
     struct cf_ring ring;
-    bool out_of_memory;
+    unsigned until_tick;
+    uint64_t drops_left;
 };
 
-static void push_to_plane(struct search *s, size_t rank) {
-    struct frontier *next = &s->next;
-    if (next->plane == NULL)
-        next->plane = calloc(cf_search_words(s->input->links->ranks), sizeof *next->plane);
-    if (next->plane == NULL) {
-        s->out_of_memory = true;
-        return;
-    }
-    next->plane[rank / 64] |= 1ull << (rank & 63);
-    next->in_plane++;
-}
-
-/* First seen is first taken, so that ways stay the shortest. */
 static inline void reach(struct search *s, size_t rank, uint32_t from) {
     uint64_t *word = &s->reached[rank / 64], bit = 1ull << (rank & 63);
     if (*word & bit)
         return;
     *word |= bit;
-    if (s->parents != NULL)
-        cf_parents_set(s->parents, rank, from);
-    if (s->next.len < s->queue_cap)
-        s->next.ranks[s->next.len++] = (uint32_t)rank;
-    else
-        push_to_plane(s, rank);
+    cf_ways_put(&s->queue, (uint32_t)rank, from);
 }
 
 static inline void reach_from_root(void *arg, size_t from, size_t rank) {
@@ -107,7 +83,7 @@ static void read_roots(const struct cf_context *ctx, struct search *s) {
                 continue;
             cf_thrift_step(&thrift);
             cf_progress(ctx, "roots", i, s->input->nr_roots);
-            s->root = cf_parents_from_root(i);
+            s->root = cf_ways_from_root(i);
             if (root->kind == CF_ROOT_REGISTER)
                 read_registers(s, root);
             else
@@ -116,61 +92,72 @@ static void read_roots(const struct cf_context *ctx, struct search *s) {
     cf_ring_empty(&s->ring, reach_from_root, s);
 }
 
-static inline void follow(struct search *s, size_t rank) {
-    uint32_t from = cf_parents_from_chunk(rank);
-    for (uint32_t i = s->first[rank]; i < s->first[rank + 1]; i++)
-        reach(s, s->to[i], from);
+/* The links are files, and the search is soon all over them. What it comes back to is faulted in
+ * again. */
+static void give_back(struct search *s) {
+    s->until_tick = TICK_CHUNKS;
+    if (s->drops_left == 0 || cf_scratch_resident() < RESIDENT_MAX)
+        return;
+    s->drops_left--;
+    cf_links_drop(s->links);
 }
 
-static void follow_list(struct search *s, const struct frontier *now) {
-    for (size_t i = 0; i < now->len; i++) {
-        if (i + FIRST_AHEAD < now->len)
-            __builtin_prefetch(&s->first[now->ranks[i + FIRST_AHEAD]]);
-        if (i + LINKS_AHEAD < now->len)
-            __builtin_prefetch(&s->to[s->first[now->ranks[i + LINKS_AHEAD]]]);
-        follow(s, now->ranks[i]);
+static inline void follow(struct search *s, size_t rank, size_t position) {
+    if (--s->until_tick == 0)
+        give_back(s);
+    struct cf_link_list list = cf_links_of(s->links, rank);
+    while (list.at < list.end)
+        reach(s, cf_links_take(&list), (uint32_t)position);
+}
+
+static void follow_block(struct search *s, const uint32_t *ranks, size_t nr) {
+    for (size_t i = 0; i < nr; i++) {
+        if (i + BLOCKS_AHEAD < nr)
+            __builtin_prefetch(&s->links->blocks[ranks[i + BLOCKS_AHEAD] / CF_LINKS_PER_BLOCK]);
+        if (i + LISTS_AHEAD < nr)
+            __builtin_prefetch(cf_links_place(s->links, ranks[i + LISTS_AHEAD]));
+        follow(s, ranks[i], s->head + i);
     }
+    s->head += nr;
 }
 
-static void follow_plane(struct search *s, struct frontier *now) {
-    size_t words = cf_search_words(s->input->links->ranks);
-    for (size_t word = 0; word < words && now->in_plane > 0; word++) {
-        for (uint64_t bits = now->plane[word]; bits != 0; bits &= bits - 1, now->in_plane--)
-            follow(s, word * 64 + (size_t)__builtin_ctzll(bits));
-        now->plane[word] = 0;
-    }
-}
-
-static void follow_all(const struct cf_context *ctx, struct search *s) {
-    uint64_t seen = 0;
-    while ((s->next.len > 0 || s->next.in_plane > 0) && !s->out_of_memory) {
-        struct frontier swap = s->now;
-        s->now = s->next;
-        s->next = swap;
-        s->next.len = 0;
-        seen += s->now.len + s->now.in_plane;
-        cf_progress(ctx, "following pointers", seen, s->input->links->ranks->nr);
-        follow_list(s, &s->now);
-        if (s->now.in_plane > 0)
-            follow_plane(s, &s->now);
+static void follow_all(const struct cf_context *ctx, struct search *s, uint32_t *block) {
+    size_t told = 0;
+    while (s->head < s->queue.nr && s->queue.order.code == 0) {
+        size_t nr = s->queue.nr - s->head;
+        if (nr > BLOCK_CHUNKS)
+            nr = BLOCK_CHUNKS;
+        cf_ways_copy(&s->queue, s->head, block, nr);
+        follow_block(s, block, nr);
+        if (s->head - told < PROGRESS_CHUNKS)
+            continue;
+        told = s->head;
+        cf_progress(ctx, "following pointers", told, s->links->ranks->nr);
     }
 }
 
 int cf_search_run(const struct cf_context *ctx, const struct cf_search_input *input,
-                  uint64_t *reached, struct cf_parents *parents, struct cf_err *err) {
-    size_t cap = input->queue_cap != 0 ? input->queue_cap : QUEUE_MAX;
-    CF_CLEANUP_FREE uint32_t *now = calloc(cap, sizeof *now);
-    CF_CLEANUP_FREE uint32_t *next = calloc(cap, sizeof *next);
-    if (now == NULL || next == NULL)
-        return cf_err_nomem(err, cap * sizeof *now, "the search from the roots");
+                  uint64_t *reached, struct cf_ways **ways, struct cf_err *err) {
+    if (input->nr_roots > CF_WAYS_MAX)
+        return cf_err_set(err, CF_EUSAGE, "more roots than can be numbered");
+    CF_CLEANUP_FREE uint32_t *block = calloc(BLOCK_CHUNKS, sizeof *block);
+    if (block == NULL)
+        return cf_err_nomem(err, BLOCK_CHUNKS * sizeof *block, "the search from the roots");
     struct search s = {
-        .input = input, .first = input->links->first, .to = input->links->to, .reached = reached,
-        .parents = parents, .queue_cap = cap, .ring = {.ranks = input->links->ranks},
-        .now = {.ranks = now}, .next = {.ranks = next},
+        .input = input, .links = input->links, .reached = reached,
+        .ring = {.ranks = input->links->ranks}, .until_tick = TICK_CHUNKS,
+        .drops_left = 16 + REREAD_MAX * (cf_links_bytes(input->links) / RESIDENT_MAX),
     };
+    int status = cf_ways_begin(&s.queue, err);
+    if (status != CF_OK)
+        return status;
     read_roots(ctx, &s);
-    follow_all(ctx, &s);
-    free(s.now.plane);
-    free(s.next.plane);
-    return s.out_of_memory ? cf_err_nomem(err, 0, "the search from the roots") : CF_OK;
+    follow_all(ctx, &s, block);
+    cf_links_drop(input->links);
+    struct cf_ways *found = NULL;
+    status = cf_ways_finish(&s.queue, &found, err);
+    if (status == CF_OK && ways != NULL)
+        *ways = cf_take(&found);
+    cf_ways_free(found);
+    return status;
 }

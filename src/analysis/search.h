@@ -1,11 +1,8 @@
 /*
  * What roots reach, and by which ways: one search in breadth over the links (analysis/links.h), so
- * that each chunk's parents are its shortest way back to a root. Where several ways are equally
- * short, globals go before thread-local storage, stacks, registers and other mappings, since they
- * say most.
- *
- * The chunks of a step stand on a list, as long as there is room; what is beyond it are bits of
- * a plane, which lose the order of those chunks within the step, but no chunk.
+ * that whence a chunk was reached first is its shortest way back to a root. Where several ways are
+ * equally short, globals go before thread-local storage, stacks, registers and other mappings,
+ * since they say most.
  */
 #ifndef CF_ANALYSIS_SEARCH_H
 #define CF_ANALYSIS_SEARCH_H
@@ -14,8 +11,8 @@
 #include <stdint.h>
 
 #include "analysis/links.h"
-#include "analysis/parents.h"
 #include "analysis/roots.h"
+#include "analysis/ways.h"
 #include "corefrag.h"
 #include "mem/mem.h"
 
@@ -24,7 +21,6 @@ struct cf_search_input {
     const struct cf_links *links;
     const struct cf_root *roots;
     size_t nr_roots;
-    size_t queue_cap; /* chunks of a step that are kept as a list; 0: the default */
 };
 
 /* Words of a plane with a bit for each rank. */
@@ -32,9 +28,10 @@ static inline size_t cf_search_words(const struct cf_ranks *ranks) {
     return ranks->nr / 64 + 1;
 }
 
-/* Sets the bit of each rank that is reached in `reached`, which is all zero; and sets its parents,
- * unless NULL. CF_ENOMEM. */
+/* Sets the bit of each rank that is reached in `reached`, which is all zero; and tells the ways,
+ * unless `ways` is NULL. CF_ENOMEM; CF_EOUTPUT when there is no room in $TMPDIR (or /tmp);
+ * CF_EUSAGE for more roots than can be numbered. */
 int cf_search_run(const struct cf_context *ctx, const struct cf_search_input *input,
-                  uint64_t *reached, struct cf_parents *parents, struct cf_err *err);
+                  uint64_t *reached, struct cf_ways **ways, struct cf_err *err);
 
 #endif

@@ -10,6 +10,7 @@
 
 enum {
     KEYS_MAX = 1 << 18,
+    DROP_EACH = 1 << 22, /* chunks, two bytes each */
     FILTER_BLOCKS_MAX = 1 << 14,
 };
 
@@ -193,6 +194,8 @@ static void look_at_chunk(void *arg, const struct cf_live *chunk, size_t rank) {
     cf_types_look_for_owned(types, chunk);
     if (types->table[rank] == 0)
         types->table[rank] = (uint16_t)cf_types_recognise(types, chunk);
+    if (rank % DROP_EACH == 0)
+        cf_scratch_drop(&types->scratch);
 }
 
 struct cf_live_visitor cf_types_visitor(struct cf_types *types) {

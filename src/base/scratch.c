@@ -84,9 +84,27 @@ void cf_scratch_flush(struct cf_scratch_writer *writer) {
     writer->used = 0;
 }
 
+void cf_scratch_copy(const struct cf_scratch_writer *writer, uint64_t place, void *out,
+                     size_t bytes) {
+    unsigned char *to = out;
+    while (bytes > 0 && place < writer->written) {
+        size_t most = writer->written - place < bytes ? (size_t)(writer->written - place) : bytes;
+        ssize_t n = pread(writer->fd, to, most, (off_t)place);
+        if (n <= 0) {
+            memset(to, 0, most);
+            n = (ssize_t)most;
+        }
+        to += n;
+        place += (uint64_t)n;
+        bytes -= (size_t)n;
+    }
+    memcpy(to, writer->buffer + (place - writer->written), bytes);
+}
+
 int cf_scratch_finish(struct cf_scratch_writer *writer, struct cf_scratch *out,
                       struct cf_err *err) {
-    cf_scratch_put_u32(writer, 0);
+    static const uint64_t end = 0;
+    cf_scratch_put(writer, &end, sizeof end);
     cf_scratch_flush(writer);
     size_t bytes = (size_t)writer->written;
     void *at = MAP_FAILED;

@@ -43,20 +43,34 @@ enum { CF_SCRATCH_BUFFER = 1 << 18 };
 
 /* CF_EOUTPUT, CF_ENOMEM. Ends with cf_scratch_finish() or cf_scratch_abandon(). */
 int cf_scratch_begin(struct cf_scratch_writer *writer, struct cf_err *err);
-/* `out` can be read; it has a word of zeros behind what was put. CF_EOUTPUT, CF_ENOMEM; the writer
+/* `out` can be read; it has 8 bytes of zeros behind what was put. CF_EOUTPUT, CF_ENOMEM; the writer
  * is gone in any case. */
 int cf_scratch_finish(struct cf_scratch_writer *writer, struct cf_scratch *out,
                       struct cf_err *err);
 void cf_scratch_abandon(struct cf_scratch_writer *writer);
 
+/* Copies what was put `bytes` bytes from `place` on. After a failed write it may be zeros. */
+void cf_scratch_copy(const struct cf_scratch_writer *writer, uint64_t place, void *out,
+                     size_t bytes);
+
 /* Empties the buffer. */
 void cf_scratch_flush(struct cf_scratch_writer *writer);
 
-static inline void cf_scratch_put_u32(struct cf_scratch_writer *writer, uint32_t value) {
-    if (writer->used == CF_SCRATCH_BUFFER)
+/* Up to CF_SCRATCH_BUFFER bytes. */
+static inline void cf_scratch_put(struct cf_scratch_writer *writer, const void *bytes, size_t nr) {
+    if (writer->used + nr > CF_SCRATCH_BUFFER)
         cf_scratch_flush(writer);
-    memcpy(writer->buffer + writer->used, &value, sizeof value);
-    writer->used += sizeof value;
+    memcpy(writer->buffer + writer->used, bytes, nr);
+    writer->used += nr;
+}
+
+static inline void cf_scratch_put_u32(struct cf_scratch_writer *writer, uint32_t value) {
+    cf_scratch_put(writer, &value, sizeof value);
+}
+
+/* Where the next byte goes. */
+static inline uint64_t cf_scratch_place(const struct cf_scratch_writer *writer) {
+    return writer->written + writer->used;
 }
 
 #endif

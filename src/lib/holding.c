@@ -169,7 +169,12 @@ static int count_held(struct cf_holding *holding, const struct cf_context *ctx,
         status = cf_held_count(ctx, &marks, &holding->roots.items[i].held, err);
     }
     cf_held_marks_fini(&marks);
-    return status;
+    if (status != CF_EOUTPUT)
+        return status;
+    holding->roots.len = 0;
+    cf_log(ctx, "what a holder keeps alive is not counted: %s",
+           err != NULL ? err->text : "no room");
+    return CF_OK;
 }
 
 int cf_holding_find(struct cf_holding *holding, const struct cf_context *ctx,
@@ -182,7 +187,7 @@ int cf_holding_find(struct cf_holding *holding, const struct cf_context *ctx,
     cf_objects_init(&holding->objects, input->reading->mem, input->reading->modules, input->claims,
                     &variables);
     int status = cf_asking_choose(&holding->asking, input->reach->mark, input->kept, types, err);
-    if (status == CF_OK && input->reach->parents != NULL && is_thorough(holding, input->retained))
+    if (status == CF_OK && input->reach->ways != NULL && is_thorough(holding, input->retained))
         status = name_memory(holding, ctx, input->reading->mem, err);
     for (size_t i = 0; i < holding->asking.rows.len && status == CF_OK; i++)
         status = cf_holders_ask(&holding->holders, holding->asking.rows.items[i].addr, err);

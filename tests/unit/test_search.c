@@ -66,9 +66,8 @@ static void what_the_search_reaches_is_what_the_mark_reaches(void **state) {
     size_t reached = 0, all = 0;
     for (uint64_t seed = 1; seed <= 60; seed++) {
         struct rootworld *w = random_world(seed);
-        w->reach.queue_cap = seed % 2 ? 0 : 4;
         rw_mark(w);
-        assert_non_null(w->reach.parents);
+        assert_non_null(w->reach.ways);
         struct cf_mark *mark = mark_from_core(w);
         for (size_t i = 0; i < w->nr_chunks; i++, all++) {
             bool is_reached = cf_mark_reached_at(mark, w->chunks[i].addr);
@@ -81,6 +80,19 @@ static void what_the_search_reaches_is_what_the_mark_reaches(void **state) {
         rootworld_free(w);
     }
     assert_true(reached > all / 3 && reached < all - all / 20);
+}
+
+static bool go_on(const struct cf_links *links, size_t v, uint32_t *steps) {
+    struct cf_link_list list = cf_links_of(links, v);
+    bool changes = false;
+    while (list.at < list.end) {
+        uint32_t *to = &steps[cf_links_take(&list)];
+        if (*to == 0 || *to > steps[v] + 1) {
+            *to = steps[v] + 1;
+            changes = true;
+        }
+    }
+    return changes;
 }
 
 /* Steps by the definition: what roots lead to is one away, and each link is one step more. */
@@ -100,13 +112,7 @@ static uint32_t *distances(const struct cf_links *links, const struct rootworld 
     for (bool changes = true; changes;) {
         changes = false;
         for (size_t v = 0; v < nr; v++)
-            for (uint32_t i = links->first[v]; steps[v] != 0 && i < links->first[v + 1]; i++) {
-                uint32_t *to = &steps[links->to[i]];
-                if (*to == 0 || *to > steps[v] + 1) {
-                    *to = steps[v] + 1;
-                    changes = true;
-                }
-            }
+            changes |= steps[v] != 0 && go_on(links, v, steps);
     }
     return steps;
 }
@@ -115,18 +121,28 @@ static void ways_are_the_shortest(void **state) {
     (void)state;
     for (uint64_t seed = 100; seed < 130; seed++) {
         struct rootworld *w = random_world(seed);
-        w->reach.queue_cap = seed % 2 ? 0 : 4;
         rw_mark(w);
         uint32_t *steps = distances(&w->reach.links, w);
         for (size_t rank = 0; rank < w->reach.ranks.nr; rank++) {
-            struct cf_way_end end = {0};
-            bool has_way = cf_parents_end(w->reach.parents, rank, &end);
-            assert_int_equal(has_way, steps[rank] != 0);
-            assert_int_equal(end.nr_chunks, steps[rank]);
+            size_t position;
+            cf_ways_find(w->reach.ways, &rank, 1, &position);
+            assert_int_equal(position != CF_NO_POSITION, steps[rank] != 0);
+            if (steps[rank] != 0)
+                assert_int_equal(cf_ways_end(w->reach.ways, position).nr_chunks, steps[rank]);
         }
         free(steps);
         rootworld_free(w);
     }
+}
+
+static void assert_links(const struct cf_links *links, size_t rank, const uint32_t *wanted,
+                         size_t nr) {
+    struct cf_link_list list = cf_links_of(links, rank);
+    for (size_t i = 0; i < nr; i++) {
+        assert_true(list.at < list.end);
+        assert_int_equal(cf_links_take(&list), wanted[i]);
+    }
+    assert_ptr_equal(list.at, list.end);
 }
 
 static void links_stand_in_the_order_of_words_without_selves_and_repetitions(void **state) {
@@ -142,10 +158,37 @@ static void links_stand_in_the_order_of_words_without_selves_and_repetitions(voi
     w->silent = rw_user(w, quiet);
     rw_mark(w);
     const struct cf_links *links = &w->reach.links;
-    static const uint32_t first[] = {0, 3, 3, 4, 4}, wanted[] = {2, 1, 2, 0};
     assert_int_equal(w->reach.ranks.nr, 4);
-    assert_memory_equal(links->first, first, sizeof first);
-    assert_memory_equal(links->to, wanted, sizeof wanted);
+    assert_links(links, 0, (uint32_t[]){2, 1, 2}, 3);
+    assert_links(links, 1, NULL, 0);
+    assert_links(links, 2, (uint32_t[]){0}, 1);
+    assert_links(links, 3, NULL, 0);
+    rootworld_free(w);
+}
+
+/* Chunks of many pointers between such of few; all of them lead to chunks near and far. */
+static void long_lists_stand_among_short_ones(void **state) {
+    (void)state;
+    enum { CHUNKS = 3000, MANY = 400, ARRAYS = 30 };
+    struct rootworld *w = rootworld_new(CF_MACHINE_X86_64, CHUNKS, CHUNKS * 64 + ARRAYS * 4096);
+    uint64_t seed = 7;
+    for (size_t i = 0; i < CHUNKS; i++)
+        (void)rw_add(w, i % (CHUNKS / ARRAYS) == 5 ? MANY / 2 + 2 : 2);
+    uint32_t *wanted = calloc((size_t)CHUNKS * MANY, sizeof *wanted);
+    assert_non_null(wanted);
+    for (size_t i = 0; i < CHUNKS; i++)
+        for (unsigned n = 0; n < (i % (CHUNKS / ARRAYS) == 5 ? MANY : 2); n++) {
+            uint32_t to = (uint32_t)random_below(&seed, CHUNKS);
+            while (to == i || (n > 0 && to == wanted[i * MANY + n - 1]))
+                to = (uint32_t)random_below(&seed, CHUNKS);
+            wanted[i * MANY + n] = to;
+            rw_point(w, w->chunks[i].addr, n, w->chunks[to].addr);
+        }
+    rw_mark(w);
+    for (size_t i = 0; i < CHUNKS; i++)
+        assert_links(&w->reach.links, i, wanted + i * MANY,
+                     i % (CHUNKS / ARRAYS) == 5 ? MANY : 2);
+    free(wanted);
     rootworld_free(w);
 }
 
@@ -154,6 +197,7 @@ int main(void) {
         cmocka_unit_test(what_the_search_reaches_is_what_the_mark_reaches),
         cmocka_unit_test(ways_are_the_shortest),
         cmocka_unit_test(links_stand_in_the_order_of_words_without_selves_and_repetitions),
+        cmocka_unit_test(long_lists_stand_among_short_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
