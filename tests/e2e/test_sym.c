@@ -151,12 +151,10 @@ static void one_lost_library_asks_for_an_image(void **state) {
     (void)state;
     char path[PATH_ROOM], core[PATH_ROOM], lost[PATH_ROOM], command[2 * PATH_ROOM];
     Dl_info info = {0};
-    void *libm = dlopen("libm.so.6", RTLD_NOW);
-    void *function = libm != NULL ? dlsym(libm, "cos") : NULL;
+    const void *function = dlsym(RTLD_DEFAULT, "sqlite3_libversion");
     if (function == NULL || dladdr(function, &info) == 0)
         skip();
     snprintf(command, sizeof command, "mkdir lost && cp '%s' lost/liblost.so", info.dli_fname);
-    dlclose(libm);
     assert_int_equal(run_shell(command), 0);
     snprintf(lost, sizeof lost, "%.4000s/lost", folder);
     snprintf(path, sizeof path, "%.4000s/truth", folder);
