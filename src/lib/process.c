@@ -69,7 +69,7 @@ static int make_budget(struct cf_process *process, const struct cf_reading *read
                        const struct cf_options *options, struct cf_err *err) {
     int status = cf_budget_claim_malloc(&process->claims, reading->pt, err);
     if (status == CF_OK)
-        status = cf_budget_claim_stacks(&process->claims, &process->stacks, err);
+        status = cf_budget_claim_stacks(&process->claims, process->stacks, err);
     if (status == CF_OK)
         status = cf_claims_seal(&process->claims, err);
     if (status == CF_OK)
@@ -84,8 +84,12 @@ static int make_budget(struct cf_process *process, const struct cf_reading *read
 }
 
 int cf_process_analyze(struct cf_process *process, const struct cf_reading *reading,
-                       const struct cf_options *options, struct cf_err *err) {
-    int status = cf_stacks_find(&process->stacks, reading->mem, err);
+                       const struct cf_stacks *stacks, const struct cf_options *options,
+                       struct cf_err *err) {
+    int status = CF_OK;
+    process->stacks = stacks != NULL ? stacks : &process->own_stacks;
+    if (stacks == NULL)
+        status = cf_stacks_find(&process->own_stacks, reading->mem, err);
     if (status == CF_OK)
         status = cf_environ_read(reading->mem, &process->env, err);
     if (status != CF_OK)
@@ -118,5 +122,5 @@ void cf_process_fini(struct cf_process *process) {
     cf_budget_fini(&process->budget);
     cf_claims_fini(&process->claims);
     cf_environ_free(process->env);
-    cf_stacks_fini(&process->stacks);
+    cf_stacks_fini(&process->own_stacks);
 }

@@ -17,7 +17,8 @@
 #include "store/db.h"
 
 struct cf_process {
-    struct cf_stacks stacks;
+    const struct cf_stacks *stacks;
+    struct cf_stacks own_stacks; /* where nobody lent any */
     struct cf_environ *env;
     struct cf_tunables tunables;
     struct cf_claims claims;
@@ -33,8 +34,10 @@ struct cf_process {
 int cf_process_open(struct cf_process *process, const struct cf_options *options,
                     struct cf_err *err);
 
+/* `stacks` are lent where another pass has found them already; NULL: it did not. */
 int cf_process_analyze(struct cf_process *process, const struct cf_reading *reading,
-                       const struct cf_options *options, struct cf_err *err);
+                       const struct cf_stacks *stacks, const struct cf_options *options,
+                       struct cf_err *err);
 int cf_process_store(const struct cf_process *process, const struct cf_reading *reading,
                      const struct cf_options *options, struct cf_db *db, struct cf_err *err);
 void cf_process_fini(struct cf_process *process);
