@@ -12,7 +12,7 @@ enum {
     TEXT_BYTES = 16384, /* 512 chunks of a page with 20 digits fit */
     ENTRY_MAX = 24,
     PROGRESS_ROWS = 1 << 20,
-    CODES = 8,
+    CODES = CF_CODE_UNREACHABLE + 1, /* not rounded up: most numbers lose a digit so */
 };
 
 /* The page at hand. */

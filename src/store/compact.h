@@ -2,7 +2,7 @@
  * --chunks compact: a row for each page instead of each chunk, a third of the size. The page's
  * chunks are a JSON array of numbers, one a chunk, in the order of addresses:
  *
- *     (units - 1) * units_a_page * 8  +  offset in the page, in units  *  8  +  code
+ *     (units - 1) * units_a_page * 7  +  offset in the page, in units  *  7  +  code
  *
  * A unit is two words (16 bytes on 64-bit). v_chunk is made again over these rows: the same
  * columns, the same rows, but for stored_at. An address is computed from its page's text, which SQL
