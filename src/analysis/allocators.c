@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/unclaimed.h"
+#include "base/path.h"
 #include "sym/dynsym.h"
 
 /* Libraries, by the front of their file's name. */
@@ -26,19 +27,14 @@ static const struct {
     {"malloc", "the program's own malloc"},
 };
 
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 static bool find_library(const struct cf_modules *modules, struct cf_allocator *out) {
     for (size_t i = 0; i < cf_modules_nr(modules); i++) {
         const char *path = cf_modules_get(modules, i)->path;
         const char *name = NULL;
         for (size_t j = 0; j < sizeof libraries / sizeof libraries[0]; j++)
-            if (strncmp(base_name(path), libraries[j].prefix, strlen(libraries[j].prefix)) == 0)
+            if (strncmp(cf_base_name(path), libraries[j].prefix, strlen(libraries[j].prefix)) == 0)
                 name = libraries[j].name;
-        if (strstr(path, "musl") != NULL && strcmp(base_name(path), "libc.so") == 0)
+        if (strstr(path, "musl") != NULL && strcmp(cf_base_name(path), "libc.so") == 0)
             name = "musl malloc";
         if (name != NULL) {
             *out = (struct cf_allocator){.name = name, .evidence = path};

@@ -6,6 +6,7 @@
 
 #include "analysis/uses.h"
 #include "base/err.h"
+#include "base/path.h"
 
 enum { ALONE_MAX = 16, ALONE_BYTES = 1 << 20 }; /* anonymous mappings that get a row of their own */
 
@@ -51,11 +52,6 @@ struct division {
     CF_ARRAY(struct cf_budget_row) alone; /* anonymous mappings, one by one */
 };
 
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash == NULL ? path : slash + 1;
-}
-
 static void add_to(struct cf_budget_row *row, uint64_t bytes, struct cf_resident_bytes resident) {
     row->mappings++;
     row->mapped_bytes += bytes;
@@ -91,8 +87,8 @@ static void name_by_neighbours(const struct cf_mem *mem, size_t index, char *out
         if (cf_mem_region(mem, i)->file >= 0)
             above = cf_core_file(core, (size_t)cf_mem_region(mem, i)->file)->path;
     (void)snprintf(out, bytes, "0x%llx%s%.30s%s%.30s", (unsigned long long)region->start,
-                   below != NULL ? ", above " : "", below != NULL ? base_name(below) : "",
-                   above != NULL ? ", below " : "", above != NULL ? base_name(above) : "");
+                   below != NULL ? ", above " : "", below != NULL ? cf_base_name(below) : "",
+                   above != NULL ? ", below " : "", above != NULL ? cf_base_name(above) : "");
 }
 
 static int add_anonymous(struct division *division, size_t index, uint64_t bytes,

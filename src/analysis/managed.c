@@ -1,12 +1,12 @@
 #include "analysis/managed.h"
+#include "base/path.h"
 
 #include <string.h>
 
 const struct cf_module *cf_managed_module(const struct cf_modules *modules, const char *prefix) {
     for (size_t i = 0; i < cf_modules_nr(modules); i++) {
         const struct cf_module *module = cf_modules_get(modules, i);
-        const char *slash = strrchr(module->path, '/');
-        if (strncmp(slash != NULL ? slash + 1 : module->path, prefix, strlen(prefix)) == 0)
+        if (strncmp(cf_base_name(module->path), prefix, strlen(prefix)) == 0)
             return module;
     }
     return NULL;

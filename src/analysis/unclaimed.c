@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/path.h"
 
 enum {
     VSYSCALL_PAGES = 0xa00000, /* below the end of the address space */
@@ -34,8 +35,7 @@ bool cf_region_is_elf(const struct cf_mem *mem, size_t index) {
     if (first != NULL && cf_mem_read(mem, first->start, magic, sizeof magic))
         return memcmp(magic, ELFMAG, SELFMAG) == 0;
     const char *path = cf_core_file(core, (size_t)region->file)->path;
-    const char *slash = strrchr(path, '/');
-    return strstr(slash != NULL ? slash : path, ".so") != NULL || strstr(path, "/bin/") != NULL;
+    return strstr(cf_base_name(path), ".so") != NULL || strstr(path, "/bin/") != NULL;
 }
 
 bool cf_region_is_bss(const struct cf_mem *mem, size_t index) {

@@ -13,6 +13,7 @@
 #include "analysis/managed.h"
 #include "analysis/unclaimed.h"
 #include "base/checked.h"
+#include "base/path.h"
 
 #define PAGE_ALIGNMENT 0x40000u
 enum { HEADER_WORDS = 32 };
@@ -38,9 +39,7 @@ static const char *name(const struct cf_modules *modules) {
     const struct cf_module *exe = cf_modules_find_exe(modules);
     if (exe == NULL)
         return "V8 heap";
-    const char *slash = strrchr(exe->path, '/');
-    return strncmp(slash != NULL ? slash + 1 : exe->path, "node", 4) == 0 ? "V8 heap (node)"
-                                                                          : "V8 heap";
+    return strncmp(cf_base_name(exe->path), "node", 4) == 0 ? "V8 heap (node)" : "V8 heap";
 }
 
 static int claim_pages(const struct cf_managed *managed, const struct cf_piece *piece,

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/path.h"
 #include "input/lines.h"
 
 #define REMEDY "pass /sys/fs/cgroup/GROUP, or a copy of its memory.stat, memory.max, memory.current"
@@ -142,8 +143,7 @@ static int read_stat(struct cf_cgroup *cgroup, const char *path, struct cf_err *
 
 /* Which file of the controller a path is, by its name: -1 none, NR_SINGLES memory.stat. */
 static int which_file(const char *path) {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash == NULL ? path : slash + 1;
+    const char *name = cf_base_name(path);
     if (strcmp(name, "memory.stat") == 0)
         return NR_SINGLES;
     for (int i = 0; i < NR_SINGLES; i++)
@@ -155,9 +155,8 @@ static int which_file(const char *path) {
 
 static int read_file(struct cf_cgroup *cgroup, const char *path, struct cf_err *err) {
     int which = which_file(path);
-    const char *slash = strrchr(path, '/');
     if (which >= 0 && which < NR_SINGLES) {
-        if (cgroup->version == 0 && strstr(slash != NULL ? slash : path, "in_bytes") != NULL)
+        if (cgroup->version == 0 && strstr(cf_base_name(path), "in_bytes") != NULL)
             cgroup->version = 1;
         return read_single(cgroup, (size_t)which, path, err);
     }

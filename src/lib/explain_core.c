@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/path.h"
 #include "lib/explain.h"
 #include "sym/demangle.h"
 
@@ -15,12 +16,11 @@ static bool name_symbol(struct cf_reading *reading, uint64_t addr, char *out, si
     if (!cf_symbols_lookup(reading->symbols, addr, &symbol))
         return false;
     const char *path = symbol.module != NULL ? symbol.module->path : "[vdso]";
-    const char *slash = strrchr(path, '/');
     int used = snprintf(out, bytes, "%s", cf_demangle(symbol.name, name, sizeof name));
     if (addr != symbol.addr && used >= 0 && (size_t)used < bytes)
         used += snprintf(out + used, bytes - (size_t)used, "+0x%" PRIx64, addr - symbol.addr);
     if (used >= 0 && (size_t)used < bytes)
-        (void)snprintf(out + used, bytes - (size_t)used, " (%s)", slash != NULL ? slash + 1 : path);
+        (void)snprintf(out + used, bytes - (size_t)used, " (%s)", cf_base_name(path));
     return true;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/managed.h"
+#include "base/path.h"
 #include "sym/demangle.h"
 
 static bool name_module(void *source, uint64_t addr, char *out, size_t bytes, uint64_t *offset) {
@@ -12,8 +13,7 @@ static bool name_module(void *source, uint64_t addr, char *out, size_t bytes, ui
     const struct cf_module *module = cf_modules_find(naming->reading->modules, addr);
     if (module == NULL)
         return false;
-    const char *slash = strrchr(module->path, '/');
-    (void)snprintf(out, bytes, "%s", slash == NULL ? module->path : slash + 1);
+    (void)snprintf(out, bytes, "%s", cf_base_name(module->path));
     *offset = addr - module->start;
     return true;
 }

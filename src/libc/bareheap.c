@@ -27,19 +27,13 @@ enum {
 
 /* ---- is libc's data missing? ---- */
 
-static bool is_libc(const char *path) {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash == NULL ? path : slash + 1;
-    return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-2", 6) == 0;
-}
-
 /* A libc whose data is there has no main arena because malloc was never used. */
 static bool lacks_libc_data(const struct cf_malloc *m) {
     const struct cf_core *core = cf_mem_core(m->mem);
     bool is_named = false;
     for (size_t i = 0; i < cf_mem_nr_regions(m->mem); i++) {
         const struct cf_region *region = cf_mem_region(m->mem, i);
-        if (region->file < 0 || !is_libc(cf_core_file(core, (size_t)region->file)->path))
+        if (region->file < 0 || !cf_is_libc_path(cf_core_file(core, (size_t)region->file)->path))
             continue;
         is_named = true;
         if ((region->flags & PF_WRITE) != 0 && region->data_bytes > 0)

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "base/path.h"
 #include "libc/layout.h"
 #include "libc/malloc.h"
 #include "mem/mem.h"
@@ -105,5 +106,11 @@ static inline unsigned cf_min_chunk_bytes(const struct cf_malloc *m) {
 uint64_t cf_first_chunk_at(const struct cf_malloc *m, uint64_t addr);
 /* The size of the chunk at `addr`, flags cleared; false when unreadable or impossible. */
 bool cf_chunk_size_at(const struct cf_malloc *m, uint64_t addr, uint64_t *out);
+
+/* libc.so.6, libc-2.31.so. */
+static inline bool cf_is_libc_path(const char *path) {
+    const char *name = cf_base_name(path);
+    return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-2", 6) == 0;
+}
 
 #endif

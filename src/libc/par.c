@@ -303,14 +303,11 @@ static bool run_holds_break(const struct cf_malloc *m, const struct cf_namespace
     return false;
 }
 
-/* libc.so.6, libc-2.31.so */
 static bool is_libc_data(const struct cf_malloc *m, const struct cf_region *region) {
     if (region->file < 0 || (region->flags & PF_WRITE) == 0)
         return false;
     const char *path = cf_core_file(cf_mem_core(m->mem), (size_t)region->file)->path;
-    const char *slash = strrchr(path, '/');
-    const char *name = slash == NULL ? path : slash + 1;
-    return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-2", 6) == 0;
+    return cf_is_libc_path(path);
 }
 
 /* The debug-malloc preload has an arena of its own, and libc still has the break. */

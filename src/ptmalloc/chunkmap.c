@@ -244,19 +244,6 @@ const struct cf_heap *cf_chunkmap_find_heap(const struct cf_chunkmap *map, uint6
     return &map->heaps.items[low];
 }
 
-/* The first row of the side table at or above `addr`. */
-static size_t odd_lower_bound(const struct cf_chunkmap *map, size_t low, uint64_t addr) {
-    size_t high = map->odds.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (map->odds.items[middle].addr < addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static bool find_mmapped(const struct cf_chunkmap *map, uint64_t addr, struct cf_chunk *out) {
     size_t low = 0, high = map->mmapped.len;
     while (low < high) {
@@ -287,55 +274,11 @@ bool cf_chunkmap_find(const struct cf_chunkmap *map, uint64_t addr, struct cf_ch
     size_t unit = cf_planes_prev_start(&map->planes, heap, unit_in_heap(map, heap, addr));
     if (unit == SIZE_MAX)
         return false;
-    struct cf_chunk_iter iter;
-    cf_chunk_iter_init(&iter, map, heap,
-                       cf_planes_base(&map->planes, heap) + ((uint64_t)unit << map->unit_shift));
-    return cf_chunk_iter_next(&iter, out);
-}
-
-void cf_chunk_iter_init(struct cf_chunk_iter *iter, const struct cf_chunkmap *map,
-                        const struct cf_heap *heap, uint64_t from) {
-    size_t units = cf_planes_units(&map->planes, heap);
-    uint64_t at = from < heap->start ? heap->start : from;
-    size_t unit = unit_in_heap(map, heap, at);
-    if (unit < units) {
-        size_t covering = cf_planes_prev_start(&map->planes, heap, unit);
-        unit = covering == SIZE_MAX ? cf_planes_next_start(&map->planes, heap, unit, units)
-                                    : covering;
-    } else {
-        unit = units;
-    }
-    uint64_t addr = cf_planes_base(&map->planes, heap) + ((uint64_t)unit << map->unit_shift);
-    *iter = (struct cf_chunk_iter){
-        .map = map, .heap = heap, .unit = unit, .units = units,
-        .odd = odd_lower_bound(map, heap->odd_first, addr),
-    };
-}
-
-static enum cf_chunk_state plane_state(const struct cf_planes *planes, size_t first_word,
-                                       size_t unit) {
-    bool dead = cf_plane_bit(planes->states, first_word, unit);
-    bool cached = cf_plane_bit(planes->states, first_word, unit + 1);
-    if (dead)
-        return cached ? CF_CHUNK_FAST : CF_CHUNK_FREE;
-    return cached ? CF_CHUNK_TCACHE : CF_CHUNK_LIVE;
-}
-
-bool cf_chunk_iter_next(struct cf_chunk_iter *iter, struct cf_chunk *out) {
-    if (iter->unit >= iter->units)
-        return false;
-    const struct cf_planes *planes = &iter->map->planes;
-    const struct cf_heap *heap = iter->heap;
-    size_t unit = iter->unit;
-    size_t next = cf_planes_next_start(planes, heap, unit + 1, iter->units);
-    out->addr = cf_planes_base(planes, heap) + ((uint64_t)unit << planes->unit_shift);
-    out->bytes = (uint64_t)(next - unit) << planes->unit_shift;
-    out->heap_id = heap->id;
-    if (iter->odd < planes->nr_odds && planes->odds[iter->odd].addr == out->addr)
-        out->state = planes->odds[iter->odd++].state;
-    else
-        out->state = plane_state(planes, heap->plane_word, unit);
-    iter->unit = next;
+    struct cf_planes_walk walk = cf_planes_walk_at(&map->planes, heap, unit >> 6);
+    do
+        if (!cf_planes_walk_next(&walk, out))
+            return false;
+    while (out->addr + out->bytes <= addr);
     return true;
 }
 

@@ -92,19 +92,6 @@ const struct cf_heap *cf_chunkmap_find_heap(const struct cf_chunkmap *map, uint6
 /* The chunk or gap that covers `addr`, also in the middle; mmapped chunks too. */
 bool cf_chunkmap_find(const struct cf_chunkmap *map, uint64_t addr, struct cf_chunk *out);
 
-/* Chunks and gaps of one heap in address order, from the first that ends above `from`. */
-struct cf_chunk_iter {
-    const struct cf_chunkmap *map;
-    const struct cf_heap *heap;
-    size_t unit;      /* the next chunk's start, in units of the heap's base */
-    size_t units;     /* end */
-    size_t odd;
-};
-
-void cf_chunk_iter_init(struct cf_chunk_iter *iter, const struct cf_chunkmap *map,
-                        const struct cf_heap *heap, uint64_t from);
-bool cf_chunk_iter_next(struct cf_chunk_iter *iter, struct cf_chunk *out);
-
 /*
  * Plane coordinates, for passes that keep bit planes of their own (marks): every chunk of a heap
  * has one number in [0, cf_chunkmap_nr_units()), that of its first unit.

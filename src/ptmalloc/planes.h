@@ -100,8 +100,8 @@ static inline bool cf_planes_is_live(const struct cf_planes *planes, const struc
 }
 
 /*
- * All chunks and gaps of a heap in address order, as cf_chunk_iter has them, but inline and with
- * the state looked up without a branch: for passes that cost little more than the walk itself.
+ * All chunks and gaps of a heap in address order, inline and with the state looked up without a
+ * branch: for passes that cost little more than the walk itself.
  *
  *     struct cf_planes_walk walk = cf_planes_walk(planes, heap);
  *     while (cf_planes_walk_next(&walk, &chunk)) ...

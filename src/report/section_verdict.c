@@ -4,15 +4,10 @@
 #include <string.h>
 
 #include "report/section.h"
-
-/* The last part of a path. */
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash == NULL ? path : slash + 1;
-}
+#include "base/path.h"
 
 static const char *process_name(const struct cf_report *report) {
-    const char *exe = base_name(cf_report_meta(report, "exe"));
+    const char *exe = cf_base_name(cf_report_meta(report, "exe"));
     const char *command = cf_report_meta(report, "command");
     if (*exe != '\0')
         return exe;
@@ -31,7 +26,7 @@ static void add_title(struct cf_report *report) {
                  "corefrag %s  %s, pid %s, %" PRId64 " thread%s   %s (%s, %s, residency %s)",
                  cf_report_meta(report, "tool_version"), process_name(report),
                  cf_report_meta(report, "pid"), threads, cf_format_plural(threads),
-                 base_name(cf_report_meta(report, "core_path")),
+                 cf_base_name(cf_report_meta(report, "core_path")),
                  cf_report_meta(report, "core_producer"),
                  cf_report_meta_i64(report, "core_complete") != 0 ? "complete" : "INCOMPLETE",
                  residency_word(report));

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/path.h"
 
 enum { UNITS_MAX = 8, IMPORTS_MAX = 256, DIES_MAX = 1 << 16, ALL_UNITS_MAX = 1 << 20 };
 
@@ -31,8 +32,7 @@ static bool is_of(Dwarf_Die *unit, const char *source) {
     const char *name = dwarf_diename(unit);
     if (name == NULL)
         return false;
-    const char *slash = strrchr(name, '/');
-    return strcmp(slash != NULL ? slash + 1 : name, source) == 0;
+    return strcmp(cf_base_name(name), source) == 0;
 }
 
 static void find_units(struct cf_dwarf *dwarf, const char *source) {

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/context.h"
 #include "base/err.h"
+#include "base/path.h"
 #include "sym/demangle.h"
 #include "sym/unwind.h"
 
@@ -135,11 +136,8 @@ bool cf_frame_symbol(struct cf_symbols *symbols, const struct cf_frame *frame,
     return cf_symbols_lookup(symbols, place_of(frame), out);
 }
 
-static const char *base_name(const struct cf_module *module) {
-    if (module == NULL)
-        return "vdso";
-    const char *slash = strrchr(module->path, '/');
-    return slash != NULL ? slash + 1 : module->path;
+static const char *name_of(const struct cf_module *module) {
+    return module == NULL ? "vdso" : cf_base_name(module->path);
 }
 
 const char *cf_frame_text(struct cf_symbols *symbols, const struct cf_frame *frame,
@@ -151,9 +149,9 @@ const char *cf_frame_text(struct cf_symbols *symbols, const struct cf_frame *fra
     if (cf_frame_symbol(symbols, frame, &symbol))
         (void)snprintf(out, CF_FRAME_TEXT_MAX, "%s+0x%" PRIx64 " (%.80s)",
                        cf_demangle(symbol.name, function, sizeof function), frame->pc - symbol.addr,
-                       base_name(symbol.module));
+                       name_of(symbol.module));
     else if (module != NULL && cf_symbols_bias(symbols, module, &bias))
-        (void)snprintf(out, CF_FRAME_TEXT_MAX, "%.80s+0x%" PRIx64, base_name(module),
+        (void)snprintf(out, CF_FRAME_TEXT_MAX, "%.80s+0x%" PRIx64, name_of(module),
                        frame->pc - bias);
     else
         (void)snprintf(out, CF_FRAME_TEXT_MAX, "0x%" PRIx64, frame->pc);

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/path.h"
 #include "sym/build_id.h"
 #include "sym/image.h"
 #include "sym/linkmap.h"
@@ -146,15 +147,10 @@ const struct cf_module *cf_modules_of_file(const struct cf_modules *modules, siz
     return &modules->list.items[modules->of_file[file]];
 }
 
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 const struct cf_module *cf_modules_find_libc(const struct cf_modules *modules) {
     for (size_t i = 0; i < modules->list.len; i++) {
         const struct cf_module *module = &modules->list.items[i];
-        const char *name = base_name(module->path);
+        const char *name = cf_base_name(module->path);
         bool is_release = strncmp(name, "libc-2.", 7) == 0 && strstr(name, ".so") != NULL;
         if (module->kind != CF_MODULE_FILE && (is_release || strncmp(name, "libc.so.6", 9) == 0))
             return module;
@@ -242,7 +238,7 @@ bool cf_module_glibc_release(const struct cf_mem *mem, const struct cf_module *m
         return false;
     if (banner_in_module(mem, module, out, out_bytes))
         return true;
-    const char *name = base_name(module->path);
+    const char *name = cf_base_name(module->path);
     return strncmp(name, "libc-2.", 7) == 0 &&
            copy_release(name + 5, strlen(name + 5), out, out_bytes);
 }

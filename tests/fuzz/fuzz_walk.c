@@ -14,6 +14,7 @@
 #include "mem/mem.h"
 #include "ptmalloc/chunkmap.h"
 #include "ptmalloc/heap.h"
+#include "ptmalloc/planes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -21,11 +22,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void check_map(const struct cf_chunkmap *map) {
     for (size_t i = 0; i < cf_chunkmap_nr_heaps(map); i++) {
         const struct cf_heap *heap = cf_chunkmap_heap(map, i);
-        struct cf_chunk_iter iter;
         struct cf_chunk chunk;
         uint64_t end = heap->start;
-        cf_chunk_iter_init(&iter, map, heap, heap->start);
-        while (cf_chunk_iter_next(&iter, &chunk)) {
+        struct cf_planes_walk walk = cf_planes_walk(cf_chunkmap_planes(map), heap);
+        while (cf_planes_walk_next(&walk, &chunk)) {
             if (chunk.bytes == 0 || chunk.addr < end || chunk.addr + chunk.bytes > heap->end)
                 abort();
             end = chunk.addr + chunk.bytes;

@@ -81,10 +81,10 @@ static void assert_chunk(const struct cf_chunk *got, const struct cf_chunk *want
 static void check_map(const struct cf_chunkmap *map, const struct model *model, uint64_t *seed) {
     size_t index = 0;
     for (size_t h = 0; h < cf_chunkmap_nr_heaps(map); h++) {
-        struct cf_chunk_iter iter;
         struct cf_chunk chunk;
-        cf_chunk_iter_init(&iter, map, cf_chunkmap_heap(map, h), 0);
-        while (cf_chunk_iter_next(&iter, &chunk))
+        struct cf_planes_walk walk =
+            cf_planes_walk(cf_chunkmap_planes(map), cf_chunkmap_heap(map, h));
+        while (cf_planes_walk_next(&walk, &chunk))
             assert_chunk(&chunk, &model->chunks[index++]);
     }
     assert_int_equal(index, model->nr);

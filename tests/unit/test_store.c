@@ -312,10 +312,10 @@ static void rows_equal_the_iterator(void **state) {
     };
     uint64_t rows = 0;
     for (size_t i = 0; i < cf_chunkmap_nr_heaps(map); i++) {
-        struct cf_chunk_iter iter;
         struct cf_chunk chunk;
-        cf_chunk_iter_init(&iter, map, cf_chunkmap_heap(map, i), 0);
-        while (cf_chunk_iter_next(&iter, &chunk)) {
+        struct cf_planes_walk walk =
+            cf_planes_walk(cf_chunkmap_planes(map), cf_chunkmap_heap(map, i));
+        while (cf_planes_walk_next(&walk, &chunk)) {
             char sql[200];
             bool found;
             int64_t code = -1;

@@ -13,6 +13,7 @@
 
 #include "fake_heap.h"
 #include "ptmalloc/heap.h"
+#include "ptmalloc/planes.h"
 
 /* One for each shape that any struct ever had, and those between two packages. */
 static const char *const releases[] = {"2.17", "2.22", "2.23", "2.24", "2.25", "2.26", "2.27",
@@ -74,10 +75,10 @@ static void assert_heaps(const struct walked *walked, const char *release) {
     const struct cf_chunkmap *map = cf_ptmalloc_map(walked->pt);
     unsigned met = 0;
     for (size_t i = 0; i < cf_chunkmap_nr_heaps(map); i++) {
-        struct cf_chunk_iter iter;
         struct cf_chunk chunk;
-        cf_chunk_iter_init(&iter, map, cf_chunkmap_heap(map, i), 0);
-        for (; cf_chunk_iter_next(&iter, &chunk); met++)
+        struct cf_planes_walk walk =
+            cf_planes_walk(cf_chunkmap_planes(map), cf_chunkmap_heap(map, i));
+        for (; cf_planes_walk_next(&walk, &chunk); met++)
             assert_chunk(&walked->heap, &chunk, release, walked->fake.word);
     }
     assert_int_equal(met, walked->heap.nr_chunks - walked->heap.nr_mmapped);
