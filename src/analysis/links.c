@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/ring.h"
+#include "analysis/pending.h"
 #include "analysis/scan.h"
 #include "base/err.h"
 
@@ -26,8 +26,8 @@ struct cf_links_builder {
     size_t length;       /* of what is in `list` */
     uint64_t long_begin; /* in the file of long ones; UINT64_MAX: it is not long */
     unsigned char list[CF_LINKS_LENGTH_MAX + 8];
-    size_t from; /* rank of the chunk that is read */
-    struct cf_ring ring;
+    uint32_t from; /* rank of the chunk that is read */
+    struct cf_pending pending;
 };
 
 static void end_block(struct cf_links_builder *b) {
@@ -60,7 +60,7 @@ static void put_long(struct cf_links_builder *b) {
     b->length = 0;
 }
 
-static inline void add_link(void *arg, size_t from, size_t rank) {
+static inline void add_link(void *arg, uint32_t from, size_t rank) {
     struct cf_links_builder *b = arg;
     while (b->nr_lists < from)
         end_list(b);
@@ -70,16 +70,20 @@ static inline void add_link(void *arg, size_t from, size_t rank) {
         put_long(b);
     int64_t difference = (int64_t)rank - (int64_t)b->last;
     uint64_t zigzag = (uint64_t)difference << 1 ^ (uint64_t)(difference >> 63);
-    unsigned nr = 1 + (zigzag >= 1u << 5) + (zigzag >= 1u << 13) + (zigzag >= 1u << 21) +
-                  (zigzag >= 1u << 29);
+    unsigned nr = (64 - (unsigned)__builtin_clzll(zigzag | 1) + 3 + 7) / 8;
     uint64_t bits = zigzag << 3 | nr;
     memcpy(b->list + b->length, &bits, sizeof bits);
     b->length += nr;
     b->last = rank;
 }
 
+static void answer(struct cf_links_builder *b) {
+    cf_pending_answer(&b->pending, add_link, b);
+}
+
 static inline void meet(struct cf_links_builder *b, uint64_t lowered) {
-    cf_ring_put(&b->ring, lowered, b->from, add_link, b);
+    if (cf_pending_put(&b->pending, lowered, b->from))
+        answer(b);
 }
 
 static void read_range(struct cf_links_builder *b, uint64_t start, uint64_t end) {
@@ -119,7 +123,7 @@ static void look_at_chunk(void *arg, const struct cf_live *chunk, size_t rank) {
     struct cf_links_builder *b = arg;
     if (is_silent(&b->input, chunk->user))
         return;
-    b->from = rank;
+    b->from = (uint32_t)rank;
     if (chunk->readable == chunk->bytes && chunk->bytes <= SMALL_BYTES)
         read_small(b, chunk);
     else
@@ -138,7 +142,7 @@ int cf_links_begin(const struct cf_links_input *input, struct cf_links_builder *
     if (b == NULL)
         return cf_err_nomem(err, sizeof *b, "the pointers between chunks");
     *b = (struct cf_links_builder){.input = *input, .resolver = input->ranks->resolver,
-                                   .long_begin = UINT64_MAX, .ring = {.ranks = input->ranks}};
+                                   .long_begin = UINT64_MAX, .pending = {.ranks = input->ranks}};
     int status = cf_scratch_begin(&b->blocks, err);
     if (status == CF_OK)
         status = cf_scratch_begin(&b->lists, err);
@@ -154,7 +158,7 @@ int cf_links_begin(const struct cf_links_input *input, struct cf_links_builder *
 
 /* A list for each rank, and one more, so that the last block is complete. */
 static int finish(struct cf_links_builder *b, struct cf_links *links, struct cf_err *err) {
-    cf_ring_empty(&b->ring, add_link, b);
+    answer(b);
     do
         end_list(b);
     while (b->nr_lists <= b->input.ranks->nr || b->nr_lists % CF_LINKS_PER_BLOCK != 0);

@@ -5,24 +5,29 @@
 enum { PREFETCH_BYTES = 2048, DROP_BYTES = 4 << 20 };
 
 /* Without a branch on what the words are. From the last to the first, so that each bit moves to its
- * place by those that follow it. */
+ * place by those that follow it. Without tags in pointers there is nothing to mask. */
 static inline uint32_t find_pointers(const struct cf_resolver *resolver, const unsigned char *at,
                                      uint64_t nr_words) {
-    const uint64_t low = resolver->low, span = resolver->span, mask = resolver->word_mask;
+    const unsigned w = resolver->word_bytes;
+    const uint64_t low = resolver->low + 2 * w, span = resolver->span;
     unsigned i = nr_words < CF_LIVE_WORDS ? (unsigned)nr_words : CF_LIVE_WORDS;
-    uint32_t pointers = 0;
-    if (resolver->word_bytes == 8) {
+    uint32_t pointers = 0, narrow;
+    uint64_t word;
+    if (w == 4) {
         while (i-- > 0) {
-            uint64_t word;
-            __builtin_memcpy(&word, at + 8 * i, 8);
-            pointers = 2 * pointers + ((word & mask) - 16 - low < span);
+            __builtin_memcpy(&narrow, at + 4 * i, 4);
+            pointers = 2 * pointers + (narrow - low < span);
         }
-        return pointers;
-    }
-    while (i-- > 0) {
-        uint32_t word;
-        __builtin_memcpy(&word, at + 4 * i, 4);
-        pointers = 2 * pointers + ((uint64_t)word - 8 - low < span);
+    } else if (resolver->word_mask == ~0ull) {
+        while (i-- > 0) {
+            __builtin_memcpy(&word, at + 8 * i, 8);
+            pointers = 2 * pointers + (word - low < span);
+        }
+    } else {
+        while (i-- > 0) {
+            __builtin_memcpy(&word, at + 8 * i, 8);
+            pointers = 2 * pointers + ((word & resolver->word_mask) - low < span);
+        }
     }
     return pointers;
 }
@@ -69,19 +74,18 @@ static inline void visit(const struct pass *pass, const struct cf_extent *extent
 }
 
 static void visit_heap(const struct pass *pass, const struct cf_extent *extent) {
-    struct cf_planes_walk walk = cf_planes_walk(pass->ranks->resolver->planes, extent->heap);
+    const struct cf_planes *planes = pass->ranks->resolver->planes;
+    struct cf_live_walk walk = cf_live_walk(planes, extent->heap);
     size_t rank = cf_ranks_before_word(pass->ranks, extent->plane_word);
     uint64_t dropped = extent->start;
-    struct cf_chunk chunk;
-    while (cf_planes_walk_next(&walk, &chunk)) {
-        if (chunk.state != CF_CHUNK_LIVE)
-            continue;
-        if (extent->bytes != NULL && chunk.addr + PREFETCH_BYTES < extent->end)
-            __builtin_prefetch(extent->bytes + (chunk.addr - extent->start) + PREFETCH_BYTES);
-        visit(pass, extent, chunk.addr, chunk.bytes, rank++);
-        if (chunk.addr - dropped > DROP_BYTES) {
-            cf_mem_drop(pass->mem, dropped, chunk.addr);
-            dropped = chunk.addr;
+    while (cf_live_walk_next(&walk)) {
+        uint64_t addr = extent->base + ((uint64_t)walk.unit << planes->unit_shift);
+        if (extent->bytes != NULL) /* beyond the end it is no fault either */
+            __builtin_prefetch(extent->bytes + (addr - extent->start) + PREFETCH_BYTES);
+        visit(pass, extent, addr, (uint64_t)walk.units << planes->unit_shift, rank++);
+        if (addr - dropped > DROP_BYTES) {
+            cf_mem_drop(pass->mem, dropped, addr);
+            dropped = addr;
         }
     }
     if (extent->end > dropped)

@@ -14,6 +14,7 @@
 enum {
     SNUG_BYTES = 24, /* malloc rounds a request up by less */
     SNUG_MMAPPED_BYTES = 4096 + SNUG_BYTES,
+    FILE_WORDS = 9,  /* up to the end of its buffer */
     STRING_MIN = 15, /* shorter ones are inside the std::string (SSO) */
 };
 
@@ -48,26 +49,30 @@ static bool ends_with_zero(const struct cf_types *types, uint64_t addr) {
     return at != NULL && *at == 0;
 }
 
-/* Three words in a row, the first of which may lead to a buffer. */
+static bool may_be_string(uint64_t length, uint64_t capacity) {
+    return length <= capacity && capacity >= STRING_MIN && capacity < 1ull << 40;
+}
+
+static bool may_be_vector(uint64_t begin, uint64_t end, uint64_t storage_end) {
+    return end >= begin && storage_end >= end && storage_end > begin;
+}
+
+/* Three words in a row, the first of which may lead to a buffer of one of the two. */
 static void look(struct cf_types *types, uint64_t first, uint64_t second, uint64_t third) {
-    bool may_be_string = second <= third && third >= STRING_MIN && third < 1ull << 40;
-    bool may_be_vector = second >= first && third >= second && third > first;
     uint64_t usable, slack;
-    if (!may_be_string && !may_be_vector)
-        return;
     size_t number = cf_types_buffer_at(types, first, &usable, &slack);
     if (number == CF_NO_CHUNK || cf_types_is_owned(types, number))
         return;
-    if (may_be_string && is_snug(third + 1, usable, slack) && ends_with_zero(types, first + second))
+    if (may_be_string(second, third) && is_snug(third + 1, usable, slack) &&
+        ends_with_zero(types, first + second))
         cf_types_own(types, number, CF_OWNED_STRING);
-    else if (may_be_vector && is_snug(third - first, usable, slack))
+    else if (may_be_vector(first, second, third) && is_snug(third - first, usable, slack))
         cf_types_own(types, number, CF_OWNED_VECTOR);
 }
 
 static void look_at_file(struct cf_types *types, const struct cf_live *payload) {
     uint64_t usable, slack;
-    if (payload->readable < 9 * types->word ||
-        (uint32_t)cf_payload_word(types, payload, 0) >> 16 != 0xfbad)
+    if ((uint32_t)cf_payload_word(types, payload, 0) >> 16 != 0xfbad)
         return;
     uint64_t buffer = cf_payload_word(types, payload, 7 * types->word);
     size_t number = cf_types_buffer_at(types, buffer, &usable, &slack);
@@ -100,12 +105,15 @@ static uint64_t next_pointer(const struct cf_types *types, const unsigned char *
 /* Word `i` may lead to a buffer, and is not the last one. Says whether it has a trait object. */
 static inline bool look_at_word(struct cf_types *types, const struct cf_live *payload,
                                 uint64_t words, uint64_t i) {
-    uint64_t first = cf_payload_word(types, payload, i * types->word);
-    uint64_t second = cf_payload_word(types, payload, (i + 1) * types->word);
+    uint64_t first = cf_live_word(payload, types->word, i);
+    uint64_t second = cf_live_word(payload, types->word, i + 1);
     if (cf_types_may_be_module(types, second) && cf_types_look_for_trait(types, first, second))
         return true;
-    if (i + 2 < words)
-        look(types, first, second, cf_payload_word(types, payload, (i + 2) * types->word));
+    if (i + 2 >= words)
+        return false;
+    uint64_t third = cf_live_word(payload, types->word, i + 2);
+    if (may_be_string(second, third) || may_be_vector(first, second, third))
+        look(types, first, second, third);
     return false;
 }
 
@@ -118,8 +126,10 @@ static void look_through(struct cf_types *types, const struct cf_live *payload, 
 /* The first words; and all of an array that begins with trait objects. */
 void cf_types_look_for_owned(struct cf_types *types, const struct cf_live *payload) {
     bool has_traits = false;
-    look_at_file(types, payload);
-    cf_types_look_at_link_map(types, payload);
+    if (payload->words >= FILE_WORDS) {
+        look_at_file(types, payload);
+        cf_types_look_at_link_map(types, payload);
+    }
     for (uint32_t bits = payload->pointers; bits != 0; bits &= bits - 1) {
         uint64_t i = (uint64_t)__builtin_ctz(bits);
         if (i + 1 < payload->words)

@@ -69,4 +69,50 @@ static inline size_t cf_ranks_of(const struct cf_ranks *ranks, size_t number) {
 /* The number of the chunk with this rank, which is below `nr`. */
 size_t cf_ranks_number(const struct cf_ranks *ranks, size_t rank);
 
+/*
+ * The live chunks of one heap in the order of addresses, for passes that want no others. Their
+ * ranks follow each other from cf_ranks_before_word() of the heap's first word on.
+ *
+ *     struct cf_live_walk walk = cf_live_walk(planes, heap);
+ *     while (cf_live_walk_next(&walk)) ... walk.unit, walk.units
+ */
+struct cf_live_walk {
+    const struct cf_planes *planes;
+    const struct cf_heap *heap;
+    size_t word;
+    size_t end_word;
+    size_t end;     /* unit */
+    uint64_t live;  /* of the word at hand, still to come */
+    size_t unit;    /* of the heap, where the chunk starts */
+    size_t units;   /* of the chunk */
+};
+
+static inline struct cf_live_walk cf_live_walk(const struct cf_planes *planes,
+                                               const struct cf_heap *heap) {
+    size_t units = cf_planes_units(planes, heap);
+    return (struct cf_live_walk){
+        .planes = planes, .heap = heap, .word = heap->plane_word, .end = units,
+        .end_word = heap->plane_word + (units + 63) / 64,
+        .live = units > 0 ? cf_ranks_live_bits(planes, heap->plane_word) : 0,
+    };
+}
+
+static inline bool cf_live_walk_next(struct cf_live_walk *walk) {
+    while (walk->live == 0) {
+        if (++walk->word >= walk->end_word)
+            return false;
+        walk->live = cf_ranks_live_bits(walk->planes, walk->word);
+    }
+    unsigned bit = (unsigned)__builtin_ctzll(walk->live);
+    size_t first = (walk->word - walk->heap->plane_word) * 64;
+    uint64_t behind = walk->planes->starts[walk->word] & ~1ull << bit;
+    walk->live &= walk->live - 1;
+    walk->unit = first + bit;
+    size_t next = behind != 0 ? first + (size_t)__builtin_ctzll(behind)
+                              : cf_planes_next_start(walk->planes, walk->heap, first + 64,
+                                                     walk->end);
+    walk->units = (next < walk->end ? next : walk->end) - walk->unit;
+    return walk->unit < walk->end;
+}
+
 #endif

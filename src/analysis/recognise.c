@@ -16,6 +16,7 @@ enum {
     POINTERS_MIN = 4,
     NAME_ROOM = 1024,    /* for a name before it is shortened */
     PYTHON_WORDS = 16,   /* from a word of an object back to its head */
+    LIBC_WORDS = 20,     /* that a FILE has at least */
     TABLE_WORDS = 4,     /* of a chunk that may lead to a table of functions */
 };
 
@@ -31,8 +32,6 @@ static uint32_t libc_type(struct cf_types *types, enum libc_kind kind) {
 /* FILE: flags with the magic, then pointers in order read_base <= read_ptr <= read_end. */
 static uint32_t recognise_libc(struct cf_types *types, const struct cf_live *payload) {
     unsigned w = types->word;
-    if (payload->readable < 20 * w)
-        return 0;
     uint64_t first = cf_payload_word(types, payload, 0);
     uint64_t read_ptr = cf_payload_word(types, payload, w);
     if ((uint32_t)first >> 16 == FILE_MAGIC && (w == 4 || first >> 32 == 0) &&
@@ -285,7 +284,7 @@ static uint64_t character(const unsigned char *at, uint64_t most) {
 }
 
 /* A text from the start up to a zero, or to the end of what is looked at. */
-static bool is_text(const struct cf_live *payload) {
+static inline bool is_text(const struct cf_live *payload) {
     uint64_t most = payload->readable < TEXT_LOOKED_AT ? payload->readable : TEXT_LOOKED_AT;
     uint64_t length = 0;
     while (length < most && payload->at[length] != '\0') {
@@ -299,7 +298,7 @@ static bool is_text(const struct cf_live *payload) {
 
 /* Of the first words that are not zero at most one in nine leads elsewhere. Those that are in the
  * span of the chunks and in none are few: that they might be is enough to go on. */
-static bool is_pointer_array(const struct cf_types *types, const struct cf_live *payload) {
+static inline bool is_pointer_array(const struct cf_types *types, const struct cf_live *payload) {
     const struct cf_resolver *resolver = types->input.resolver;
     size_t words = payload->words < CF_LIVE_WORDS ? payload->words : CF_LIVE_WORDS;
     size_t pointers = cf_ranks_count_bits(payload->pointers);
@@ -321,16 +320,27 @@ static bool is_pointer_array(const struct cf_types *types, const struct cf_live 
     return pointers >= POINTERS_MIN && others * 8 <= pointers;
 }
 
+/* Most chunks have none, and that shows at once. */
+static inline bool may_have_table(const struct cf_types *types, const struct cf_live *payload) {
+    unsigned nr = payload->words < TABLE_WORDS ? (unsigned)payload->words : TABLE_WORDS;
+    bool may = false;
+    for (unsigned i = 0; i < nr; i++)
+        may |= cf_types_may_be_module(types, cf_live_word(payload, types->word, i));
+    return may;
+}
+
 uint32_t cf_types_recognise(struct cf_types *types, const struct cf_live *payload) {
-    uint32_t type = recognise_libc(types, payload);
-    if (type != 0 || payload->readable < 2 * types->word)
+    uint32_t type = payload->words >= LIBC_WORDS ? recognise_libc(types, payload) : 0;
+    if (type != 0 || payload->words < 2)
         return type;
-    type = recognise_table(types, cf_payload_word(types, payload, 0), true);
+    bool has_table = may_have_table(types, payload);
+    if (has_table)
+        type = recognise_table(types, cf_payload_word(types, payload, 0), true);
     if (type == 0 && types->has_python)
         type = recognise_python(types, payload, 0);
     if (type == 0 && types->has_python) /* behind a PyGC_Head of two words */
         type = recognise_python(types, payload, 2 * types->word);
-    if (type == 0)
+    if (type == 0 && has_table)
         type = recognise_later_table(types, payload);
     if (type != 0)
         return type;

@@ -140,13 +140,17 @@ static inline size_t cf_resolver_start(const struct cf_resolver *resolver,
                : CF_NO_CHUNK;
 }
 
-/* All steps in one: the chunk that `word` points to, of any state; CF_NO_CHUNK for none. */
-static inline size_t cf_resolver_target(const struct cf_resolver *resolver, uint64_t word) {
-    uint64_t lowered = cf_resolver_lowered(resolver, word);
-    if (!cf_resolver_in_span(resolver, lowered))
-        return CF_NO_CHUNK;
+/* The chunk that a lowered word in the span leads to, of any state; CF_NO_CHUNK for none. */
+static inline size_t cf_resolver_target_of(const struct cf_resolver *resolver, uint64_t lowered) {
     const struct cf_extent *extent = cf_resolver_extent(resolver, lowered);
     return extent == NULL ? CF_NO_CHUNK : cf_resolver_number(resolver, extent, lowered);
+}
+
+/* All steps in one: the chunk that `word` points to. */
+static inline size_t cf_resolver_target(const struct cf_resolver *resolver, uint64_t word) {
+    uint64_t lowered = cf_resolver_lowered(resolver, word);
+    return cf_resolver_in_span(resolver, lowered) ? cf_resolver_target_of(resolver, lowered)
+                                                  : CF_NO_CHUNK;
 }
 
 /* The extent that holds the chunk with this number. */

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "analysis/ring.h"
+#include "analysis/pending.h"
 #include "analysis/scan.h"
 #include "base/cleanup.h"
 #include "base/context.h"
@@ -29,7 +29,7 @@ struct search {
     struct cf_ways_writer queue;
     size_t head;
     uint32_t root; /* that is read, as cf_ways_put() takes it */
-    struct cf_ring ring;
+    struct cf_pending pending;
     unsigned until_tick;
     uint64_t drops_left;
 };
@@ -42,12 +42,17 @@ static inline void reach(struct search *s, size_t rank, uint32_t from) {
     cf_ways_put(&s->queue, (uint32_t)rank, from);
 }
 
-static inline void reach_from_root(void *arg, size_t from, size_t rank) {
-    reach(arg, rank, (uint32_t)from);
+static inline void reach_from_root(void *arg, uint32_t from, size_t rank) {
+    reach(arg, rank, from);
+}
+
+static void answer(struct search *s) {
+    cf_pending_answer(&s->pending, reach_from_root, s);
 }
 
 static inline void meet(struct search *s, uint64_t lowered) {
-    cf_ring_put(&s->ring, lowered, s->root, reach_from_root, s);
+    if (cf_pending_put(&s->pending, lowered, s->root))
+        answer(s);
 }
 
 static void read_range(struct search *s, uint64_t start, uint64_t end) {
@@ -55,14 +60,14 @@ static void read_range(struct search *s, uint64_t start, uint64_t end) {
     const unsigned char *bytes;
     size_t nr_words;
     while (cf_scan_next(&scan, &bytes, &nr_words))
-        CF_SCAN_WORDS(s->ring.ranks->resolver, bytes, nr_words, meet, s);
+        CF_SCAN_WORDS(s->pending.ranks->resolver, bytes, nr_words, meet, s);
     cf_mem_drop(s->input->mem, start, end);
 }
 
 /* One word of a register set at a time: they are the core's bytes, not memory's. */
 static void read_registers(struct search *s, const struct cf_root *root) {
     const struct cf_core *core = cf_mem_core(s->input->mem);
-    const struct cf_resolver *resolver = s->ring.ranks->resolver;
+    const struct cf_resolver *resolver = s->pending.ranks->resolver;
     if (root->thread < 0 || (size_t)root->thread >= cf_core_nr_threads(core))
         return;
     const struct cf_core_thread *thread = cf_core_thread(core, (size_t)root->thread);
@@ -89,7 +94,7 @@ static void read_roots(const struct cf_context *ctx, struct search *s) {
             else
                 read_range(s, root->start, root->end);
         }
-    cf_ring_empty(&s->ring, reach_from_root, s);
+    answer(s);
 }
 
 /* The links are files, and the search is soon all over them. What it comes back to is faulted in
@@ -145,7 +150,7 @@ int cf_search_run(const struct cf_context *ctx, const struct cf_search_input *in
         return cf_err_nomem(err, BLOCK_CHUNKS * sizeof *block, "the search from the roots");
     struct search s = {
         .input = input, .links = input->links, .reached = reached,
-        .ring = {.ranks = input->links->ranks}, .until_tick = TICK_CHUNKS,
+        .pending = {.ranks = input->links->ranks}, .until_tick = TICK_CHUNKS,
         .drops_left = 16 + REREAD_MAX * (cf_links_bytes(input->links) / RESIDENT_MAX),
     };
     int status = cf_ways_begin(&s.queue, err);

@@ -248,31 +248,28 @@ uint32_t cf_types_at(const struct cf_types *types, uint64_t addr) {
     return number == CF_NO_CHUNK ? 0 : cf_types_of(types, number);
 }
 
-static void count_chunk(struct cf_types *types, uint32_t index, const struct cf_chunk *chunk,
-                        bool reached) {
+static inline void count_chunk(struct cf_types *types, uint32_t index, uint64_t addr,
+                               uint64_t bytes, bool reached) {
     struct cf_type *type = &types->rows.items[index];
     type->chunks++;
-    type->bytes += chunk->bytes;
+    type->bytes += bytes;
     if (!reached) {
         type->unreachable_chunks++;
-        type->unreachable_bytes += chunk->bytes;
+        type->unreachable_bytes += bytes;
     } else if (type->sample == 0) {
-        type->sample = chunk->addr;
+        type->sample = addr;
     }
 }
 
 static void count_heap(struct cf_types *types, const struct cf_extent *extent,
-                       const struct cf_mark *mark) {
-    const struct cf_resolver *resolver = types->input.resolver;
+                       const uint64_t *reached) {
+    const struct cf_planes *planes = types->input.resolver->planes;
     const uint16_t *next = types->table + cf_ranks_before_word(types->ranks, extent->plane_word);
-    struct cf_planes_walk walk = cf_planes_walk(resolver->planes, extent->heap);
-    struct cf_chunk chunk;
-    while (cf_planes_walk_next(&walk, &chunk)) {
-        if (chunk.state != CF_CHUNK_LIVE)
-            continue;
-        size_t number = extent->first_number + cf_resolver_unit(resolver, extent, chunk.addr);
-        count_chunk(types, *next++, &chunk, mark == NULL || cf_mark_reached(mark, number));
-    }
+    struct cf_live_walk walk = cf_live_walk(planes, extent->heap);
+    while (cf_live_walk_next(&walk))
+        count_chunk(types, *next++, extent->base + ((uint64_t)walk.unit << planes->unit_shift),
+                    (uint64_t)walk.units << planes->unit_shift,
+                    reached == NULL || cf_plane_bit(reached, extent->plane_word, walk.unit));
 }
 
 void cf_types_count(struct cf_types *types, const struct cf_mark *mark) {
@@ -280,12 +277,11 @@ void cf_types_count(struct cf_types *types, const struct cf_mark *mark) {
     for (size_t i = 0; i < resolver->nr_extents; i++) {
         const struct cf_extent *extent = &resolver->extents[i];
         size_t number = extent->first_number;
-        struct cf_chunk chunk = {.addr = extent->start, .bytes = extent->end - extent->start};
         if (extent->heap != NULL)
-            count_heap(types, extent, mark);
+            count_heap(types, extent, mark != NULL ? cf_mark_plane(mark) : NULL);
         else if (!extent->mmapped->in_tcache)
-            count_chunk(types, cf_types_of(types, number), &chunk,
-                        mark == NULL || cf_mark_reached(mark, number));
+            count_chunk(types, cf_types_of(types, number), extent->start,
+                        extent->end - extent->start, mark == NULL || cf_mark_reached(mark, number));
     }
     cf_scratch_drop(&types->scratch);
 }

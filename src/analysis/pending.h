@@ -1,0 +1,92 @@
+/*
+ * Words on their way to the chunks that they lead to. The planes that say which chunk that is lie
+ * anywhere, so words wait until there are some 64: then their parts of the planes are called for,
+ * and when the last one has been, those of the first have come. First in, first out.
+ */
+#ifndef CF_ANALYSIS_PENDING_H
+#define CF_ANALYSIS_PENDING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/ranks.h"
+#include "analysis/resolve.h"
+
+enum { CF_PENDING_MOST = 64 };
+
+/* All zero but for `ranks`. */
+struct cf_pending {
+    const struct cf_ranks *ranks;
+    size_t nr;
+    size_t extent; /* index of the one that the last word led to */
+    uint64_t lowered[CF_PENDING_MOST];
+    size_t places[CF_PENDING_MOST]; /* unit, or number of an mmapped chunk; CF_NO_CHUNK: nowhere */
+    uint32_t from[CF_PENDING_MOST]; /* the caller's */
+};
+
+/* Whoever gets the answer: where the word was seen, and the rank of the live chunk that it leads
+ * to. Words that lead to none are not answered. Given as a constant it becomes part of the loop. */
+typedef void cf_pending_found(void *arg, uint32_t from, size_t rank);
+
+/* Where a word leads, as far as that can be told without the planes. */
+static inline size_t cf_pending_place(struct cf_pending *pending, uint64_t lowered) {
+    const struct cf_resolver *resolver = pending->ranks->resolver;
+    const struct cf_extent *extent = resolver->extents + pending->extent;
+    if (lowered - extent->start >= extent->end - extent->start) {
+        extent = cf_resolver_extent(resolver, lowered);
+        if (extent == NULL)
+            return CF_NO_CHUNK;
+        pending->extent = (size_t)(extent - resolver->extents);
+    }
+    if (extent->heap == NULL)
+        return extent->first_number;
+    size_t place = extent->first_number + cf_resolver_unit(resolver, extent, lowered);
+    __builtin_prefetch(&resolver->planes->starts[place >> 6]);
+    __builtin_prefetch(&resolver->planes->states[place >> 6]);
+    __builtin_prefetch(&pending->ranks->sums[place >> 6]);
+    return place;
+}
+
+/* The rank of the live chunk that covers the place, where it starts in the same word of the planes:
+ * that is the rule. CF_NO_CHUNK for none that is live. */
+static inline size_t cf_pending_rank(const struct cf_pending *pending, size_t index) {
+    const struct cf_ranks *ranks = pending->ranks;
+    const struct cf_planes *planes = ranks->resolver->planes;
+    size_t place = pending->places[index], word = place >> 6;
+    if (word >= planes->nr_words)
+        return cf_ranks_of(ranks, place);
+    uint64_t upto = planes->starts[word] & ~(~1ull << (place & 63));
+    if (upto == 0) {
+        size_t number = cf_resolver_target_of(ranks->resolver, pending->lowered[index]);
+        return number == CF_NO_CHUNK ? CF_NO_CHUNK : cf_ranks_of(ranks, number);
+    }
+    uint64_t start = 1ull << (63 - __builtin_clzll(upto));
+    uint64_t live = cf_ranks_live_bits(planes, word);
+    if ((live & start) == 0)
+        return CF_NO_CHUNK;
+    return cf_ranks_before_word(ranks, word) + cf_ranks_count_bits(live & (start - 1));
+}
+
+/* Answers all that wait. */
+static inline __attribute__((always_inline)) void
+cf_pending_answer(struct cf_pending *pending, cf_pending_found *found, void *arg) {
+    for (size_t i = 0; i < pending->nr; i++)
+        pending->places[i] = cf_pending_place(pending, pending->lowered[i]);
+    for (size_t i = 0; i < pending->nr; i++) {
+        size_t rank = pending->places[i] == CF_NO_CHUNK ? CF_NO_CHUNK
+                                                        : cf_pending_rank(pending, i);
+        if (rank != CF_NO_CHUNK)
+            found(arg, pending->from[i], rank);
+    }
+    pending->nr = 0;
+}
+
+/* A word in the span of the chunks, lowered (analysis/resolve.h). True: no more have room, and all
+ * must be answered now. */
+static inline bool cf_pending_put(struct cf_pending *pending, uint64_t lowered, uint32_t from) {
+    pending->lowered[pending->nr] = lowered;
+    pending->from[pending->nr] = from;
+    return ++pending->nr == CF_PENDING_MOST;
+}
+
+#endif
