@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analysis/typestate.h"
+#include "core/thrift.h"
 
 enum {
     SNUG_BYTES = 24, /* malloc rounds a request up by less */
@@ -164,8 +165,11 @@ static void look_at_modules(struct cf_types *types) {
 /* Stacks and thread-local storage: where functions and threads hold their buffers. */
 static void look_at_stacks(struct cf_types *types) {
     const struct cf_roots *roots = types->input.roots;
+    const struct cf_core *core = cf_mem_core(types->input.mem);
+    struct cf_thrift thrift = cf_thrift_make(core, cf_core_file_bytes(core), 1);
     for (size_t i = 0; roots != NULL && i < roots->rows.len; i++) {
         const struct cf_root *root = &roots->rows.items[i];
+        cf_thrift_step(&thrift);
         if (root->kind != CF_ROOT_STACK && root->kind != CF_ROOT_TLS)
             continue;
         struct cf_live payload = {.user = root->start, .bytes = root->end - root->start};
