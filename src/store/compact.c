@@ -1,6 +1,5 @@
 #include "store/compact.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +10,8 @@ enum {
     PAGE_BYTES = 4096,
     TEXT_BYTES = 16384, /* 512 chunks of a page with 20 digits fit */
     ENTRY_MAX = 24,
-    PROGRESS_ROWS = 1 << 20,
+    BATCH_ROWS = 256,
+    PROGRESS_ROWS = 1 << 20, /* a multiple of a batch's */
     CODES = CF_CODE_UNREACHABLE + 1, /* not rounded up: most numbers lose a digit so */
 };
 
@@ -26,11 +26,25 @@ struct page {
 static int flush(struct page *page, struct cf_stmt *stmt, struct cf_err *err) {
     if (page->used == 0)
         return CF_OK;
-    (void)snprintf(page->text + page->used, sizeof page->text - page->used, "]");
+    page->text[page->used] = ']';
+    page->text[page->used + 1] = '\0';
     cf_stmt_bind_i64(stmt, 1, page->start);
     cf_stmt_bind_text(stmt, 2, page->text);
     page->used = 0;
     return cf_stmt_run(stmt, err);
+}
+
+/* A separator and the decimal digits; there is room for ENTRY_MAX bytes. Returns their number. */
+static size_t put_entry(char *out, char separator, uint64_t value) {
+    char digits[ENTRY_MAX];
+    size_t nr = 0;
+    do
+        digits[nr++] = (char)('0' + value % 10);
+    while ((value /= 10) > 0);
+    out[0] = separator;
+    for (size_t i = 0; i < nr; i++)
+        out[1 + i] = digits[nr - 1 - i];
+    return 1 + nr;
 }
 
 static int add(struct page *page, const struct cf_chunk_row *row, unsigned unit,
@@ -48,8 +62,7 @@ static int add(struct page *page, const struct cf_chunk_row *row, unsigned unit,
     }
     uint64_t units = (uint64_t)row->size_bytes / unit, offset = address % PAGE_BYTES / unit;
     uint64_t entry = ((units - 1) * (PAGE_BYTES / unit) + offset) * CODES + (uint64_t)row->code;
-    page->used += (size_t)snprintf(page->text + page->used, sizeof page->text - page->used,
-                                   "%c%" PRIu64, page->used == 0 ? '[' : ',', entry);
+    page->used += put_entry(page->text + page->used, page->used == 0 ? '[' : ',', entry);
     return CF_OK;
 }
 
@@ -89,14 +102,16 @@ int cf_compact_load(const struct cf_context *ctx, struct cf_db *db, struct cf_ch
                     uint64_t total, struct cf_err *err) {
     CF_CLEANUP_STMT struct cf_stmt *stmt = NULL;
     struct page page = {.used = 0};
-    struct cf_chunk_row row;
+    struct cf_chunk_row rows[BATCH_ROWS];
+    size_t nr;
     unsigned unit = cf_chunkmap_unit_bytes(source->map);
     int status = cf_db_exec(db, "CREATE TABLE chunk_page (start INTEGER PRIMARY KEY,"
                                 " chunks TEXT NOT NULL)", err);
     if (status == CF_OK)
         status = cf_db_prepare(db, "INSERT INTO chunk_page VALUES (?1, ?2)", &stmt, err);
-    while (status == CF_OK && cf_chunk_source_next(source, &row)) {
-        status = add(&page, &row, unit, stmt, err);
+    while (status == CF_OK && (nr = cf_chunk_source_take(source, rows, BATCH_ROWS)) > 0) {
+        for (size_t i = 0; i < nr && status == CF_OK; i++)
+            status = add(&page, &rows[i], unit, stmt, err);
         if (source->rows % PROGRESS_ROWS == 0)
             cf_progress(ctx, "storing chunks", source->rows, total);
     }
