@@ -20,6 +20,12 @@ void cf_anomalies_add(struct cf_anomalies *anomalies, const struct cf_anomaly *w
     va_end(args);
 }
 
+void cf_anomalies_join(struct cf_anomalies *anomalies, const struct cf_anomalies *more) {
+    for (size_t i = 0; i < more->rows.len; i++)
+        cf_anomalies_add(anomalies, &more->rows.items[i], "%s", more->rows.items[i].detail);
+    anomalies->seen += more->seen - more->rows.len;
+}
+
 bool cf_cursor_refill(struct cf_cursor *cursor, uint64_t addr) {
     uint64_t avail;
     const unsigned char *data = cf_mem_span(cursor->mem, addr, &avail);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/crew.h"
 #include "base/err.h"
 #include "core/thrift.h"
 
@@ -24,9 +25,17 @@ enum {
     REREADS = 16, /* times the core, then its pages stay */
 };
 
+/* What an arena's lists had; arenas are followed by several threads. */
+struct ledger {
+    CF_ARRAY(struct cf_bin) bins;
+    struct cf_anomalies anomalies;
+    bool out_of_memory;
+};
+
 struct list {
     struct cf_ptmalloc *pt;
     struct cf_arena *arena;
+    struct ledger *ledger;
     enum cf_bin_kind kind;
     uint32_t index;
     uint64_t chunks;
@@ -37,24 +46,24 @@ static void note(const struct list *list, const char *code, uint64_t addr, const
     static const char *const kinds[] = {"fastbin", "unsorted bin", "small bin", "large bin"};
     bool readable = cf_mem_page_state(list->pt->mem, addr) != CF_PAGE_CUT_OFF &&
                     cf_mem_page_state(list->pt->mem, addr) != CF_PAGE_NOT_DUMPED;
-    cf_anomalies_add(&list->pt->anomalies,
+    cf_anomalies_add(&list->ledger->anomalies,
                      &(struct cf_anomaly){.code = code, .arena_id = list->arena->id,
                                           .heap_id = UINT32_MAX, .addr = addr,
                                           .in_complete = readable},
                      "%s %u: %s", kinds[list->kind], list->index, detail);
 }
 
-static int keep(const struct list *list, struct cf_err *err) {
+static void keep(const struct list *list) {
     if (list->chunks == 0)
-        return CF_OK;
-    struct cf_bin *row = cf_array_push(&list->pt->bins);
+        return;
+    struct cf_bin *row = cf_array_push(&list->ledger->bins);
     if (row == NULL)
-        return cf_err_nomem(err, sizeof *row, "a bin");
-    *row = (struct cf_bin){
-        .arena_id = list->arena->id, .kind = list->kind, .index = list->index,
-        .chunks = list->chunks, .bytes = list->bytes,
-    };
-    return CF_OK;
+        list->ledger->out_of_memory = true;
+    else
+        *row = (struct cf_bin){
+            .arena_id = list->arena->id, .kind = list->kind, .index = list->index,
+            .chunks = list->chunks, .bytes = list->bytes,
+        };
 }
 
 enum cf_chunk_state cf_walked_state(const struct cf_ptmalloc *pt, const struct cf_heap *heap,
@@ -96,6 +105,7 @@ struct follower {
 /* The lists of one arena. */
 struct team {
     struct cf_arena *arena;
+    struct ledger *ledger;
     uint64_t limit; /* chunks that a list can have at most */
     uint64_t window;
     struct follower followers[LAST_BIN + 1];
@@ -255,7 +265,7 @@ static bool start_bin(struct cf_ptmalloc *pt, struct team *team, uint32_t index)
     unsigned word = pt->word_bytes;
     struct follower *f = &team->followers[index];
     *f = (struct follower){
-        .list = {.pt = pt, .arena = team->arena, .index = index,
+        .list = {.pt = pt, .arena = team->arena, .ledger = team->ledger, .index = index,
                  .kind = index == UNSORTED     ? CF_BIN_UNSORTED
                          : index < FIRST_LARGE ? CF_BIN_SMALL
                                                : CF_BIN_LARGE},
@@ -266,9 +276,8 @@ static bool start_bin(struct cf_ptmalloc *pt, struct team *team, uint32_t index)
            f->addr != 0;
 }
 
-static void start_team(const struct turns *turns, struct team *team, struct cf_arena *arena) {
-    team->arena = arena;
-    team->limit = most_chunks(turns->pt, arena);
+static void start_team(const struct turns *turns, struct team *team) {
+    team->limit = most_chunks(turns->pt, team->arena);
     team->nr_active = team->inside = 0;
     for (uint32_t bin = UNSORTED; bin <= LAST_BIN; bin++) {
         if (!start_bin(turns->pt, team, bin))
@@ -278,15 +287,13 @@ static void start_team(const struct turns *turns, struct team *team, struct cf_a
     }
 }
 
-static int keep_bins(const struct team *team, struct cf_err *err) {
-    int status = CF_OK;
-    for (uint32_t bin = UNSORTED; bin <= LAST_BIN && status == CF_OK; bin++) {
+static void keep_bins(const struct team *team) {
+    for (uint32_t bin = UNSORTED; bin <= LAST_BIN; bin++) {
         const struct list *list = &team->followers[bin].list;
         team->arena->nr_binned += list->chunks;
         team->arena->binned_bytes += list->bytes;
-        status = keep(list, err);
+        keep(list);
     }
-    return status;
 }
 
 /* One chunk of a fastbin. False: not a chunk in use of this arena, or met before. */
@@ -312,15 +319,16 @@ static bool take_fast(struct list *list, uint64_t addr) {
     return true;
 }
 
-static int follow_fastbin(struct turns *turns, struct cf_arena *arena, uint32_t index,
-                          struct cf_err *err) {
+static void follow_fastbin(struct turns *turns, const struct team *team, uint32_t index) {
     struct cf_ptmalloc *pt = turns->pt;
+    struct cf_arena *arena = team->arena;
     const struct cf_state_layout *layout = cf_malloc_state_layout(pt->malloc_found);
-    struct list list = {.pt = pt, .arena = arena, .kind = CF_BIN_FAST, .index = index};
+    struct list list = {.pt = pt, .arena = arena, .ledger = team->ledger, .kind = CF_BIN_FAST,
+                        .index = index};
     uint64_t addr, stored;
     if (!cf_mem_word(pt->mem, arena->addr + layout->fastbins + (uint64_t)index * pt->word_bytes,
                      &addr))
-        return CF_OK;
+        return;
     while (addr != 0 && take_fast(&list, addr)) {
         cf_thrift_step(&turns->thrift);
         uint64_t field = addr + 2 * pt->word_bytes;
@@ -330,7 +338,7 @@ static int follow_fastbin(struct turns *turns, struct cf_arena *arena, uint32_t 
     }
     arena->nr_fast += list.chunks;
     arena->fast_bytes += list.bytes;
-    return keep(&list, err);
+    keep(&list);
 }
 
 void cf_lists_compare(struct cf_ptmalloc *pt) {
@@ -352,43 +360,80 @@ void cf_lists_compare(struct cf_ptmalloc *pt) {
     }
 }
 
-static int follow_teams(struct turns *turns, size_t nr_teams, struct cf_err *err) {
-    uint32_t nr_fast = cf_malloc_state_layout(turns->pt->malloc_found)->nr_fastbins;
-    int status = CF_OK;
-    take_turns(turns, nr_teams);
-    for (size_t i = 0; i < nr_teams && status == CF_OK; i++) {
-        status = keep_bins(&turns->teams[i], err);
-        for (uint32_t fast = 0; fast < nr_fast && status == CF_OK; fast++)
-            status = follow_fastbin(turns, turns->teams[i].arena, fast, err);
-    }
-    return status;
-}
+/* All arenas, so many to a job. */
+struct follow {
+    struct cf_ptmalloc *pt;
+    struct ledger *ledgers; /* one an arena */
+    size_t nr_teams;        /* of a job; TEAMS at most */
+};
 
-static int follow_all(struct turns *turns, struct cf_err *err) {
-    struct cf_ptmalloc *pt = turns->pt;
-    size_t nr_teams = 0;
-    int status = CF_OK;
-    for (size_t i = 0; i < pt->arenas.len && status == CF_OK; i++) {
-        if (pt->arenas.items[i].addr != 0)
-            start_team(turns, &turns->teams[nr_teams++], &pt->arenas.items[i]);
-        if (nr_teams < TEAMS && i + 1 < pt->arenas.len)
+/* The job's arenas, as far as their malloc_state was found. */
+static size_t start_teams(const struct follow *follow, struct turns *turns, size_t index) {
+    size_t first = index * follow->nr_teams, end = first + follow->nr_teams, nr = 0;
+    for (size_t i = first; i < end && i < follow->pt->arenas.len; i++) {
+        struct team *team = &turns->teams[nr];
+        team->arena = &follow->pt->arenas.items[i];
+        team->ledger = &follow->ledgers[i];
+        if (team->arena->addr == 0)
             continue;
-        status = follow_teams(turns, nr_teams, err);
-        nr_teams = 0;
+        start_team(turns, team);
+        nr++;
     }
-    return status;
+    return nr;
 }
 
-int cf_lists_follow(struct cf_ptmalloc *pt, struct cf_err *err) {
-    const struct cf_core *core = cf_mem_core(pt->mem);
+static void follow_some(void *user, size_t index) {
+    const struct follow *follow = user;
+    const struct cf_core *core = cf_mem_core(follow->pt->mem);
+    uint32_t nr_fast = cf_malloc_state_layout(follow->pt->malloc_found)->nr_fastbins;
     struct turns *turns = calloc(1, sizeof *turns);
-    if (turns == NULL)
-        return cf_err_nomem(err, sizeof *turns, "the bins");
-    turns->pt = pt;
-    turns->planes = cf_chunkmap_planes(pt->map);
+    if (turns == NULL) {
+        follow->ledgers[index * follow->nr_teams].out_of_memory = true;
+        return;
+    }
+    turns->pt = follow->pt;
+    turns->planes = cf_chunkmap_planes(follow->pt->map);
     turns->thrift = cf_thrift_make(core, cf_core_file_bytes(core), REREADS);
-    int status = follow_all(turns, err);
-    cf_core_drop(core, 0, cf_core_file_bytes(core));
+    size_t nr_teams = start_teams(follow, turns, index);
+    take_turns(turns, nr_teams);
+    for (size_t i = 0; i < nr_teams; i++) {
+        keep_bins(&turns->teams[i]);
+        for (uint32_t fast = 0; fast < nr_fast; fast++)
+            follow_fastbin(turns, &turns->teams[i], fast);
+    }
     free(turns);
+}
+
+/* In the arenas' order, whoever followed them. */
+static int merge(struct cf_ptmalloc *pt, struct ledger *ledger, struct cf_err *err) {
+    if (ledger->out_of_memory)
+        return cf_err_nomem(err, sizeof(struct turns), "the bins");
+    for (size_t i = 0; i < ledger->bins.len; i++) {
+        struct cf_bin *row = cf_array_push(&pt->bins);
+        if (row == NULL)
+            return cf_err_nomem(err, sizeof *row, "a bin");
+        *row = ledger->bins.items[i];
+    }
+    cf_anomalies_join(&pt->anomalies, &ledger->anomalies);
+    return CF_OK;
+}
+
+int cf_lists_follow(struct cf_ptmalloc *pt, unsigned nr_threads, struct cf_err *err) {
+    const struct cf_core *core = cf_mem_core(pt->mem);
+    size_t nr = pt->arenas.len, share = nr / cf_crew_size(nr_threads) + 1;
+    struct follow follow = {.pt = pt, .ledgers = calloc(nr + 1, sizeof *follow.ledgers),
+                            .nr_teams = share < TEAMS ? share : TEAMS};
+    if (follow.ledgers == NULL)
+        return cf_err_nomem(err, nr * sizeof *follow.ledgers, "the bins");
+    cf_crew_run(nr_threads, (nr + follow.nr_teams - 1) / follow.nr_teams, follow_some, &follow);
+    cf_core_drop(core, 0, cf_core_file_bytes(core));
+    int status = CF_OK;
+    for (size_t i = 0; i < nr; i++) {
+        if (status == CF_OK)
+            status = merge(pt, &follow.ledgers[i], err);
+        cf_array_free(&follow.ledgers[i].bins);
+        cf_array_free(&follow.ledgers[i].anomalies.rows);
+    }
+    free(follow.ledgers);
     return status;
 }

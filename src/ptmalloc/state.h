@@ -40,6 +40,9 @@ struct cf_ptmalloc {
 void cf_anomalies_add(struct cf_anomalies *anomalies, const struct cf_anomaly *where,
                       const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* All rows of `more`, and its count. */
+void cf_anomalies_join(struct cf_anomalies *anomalies, const struct cf_anomalies *more);
+
 /* A view of the span that was read last, so that a walk does not look up each header. */
 struct cf_cursor {
     const struct cf_mem *mem;
@@ -115,7 +118,7 @@ int cf_walk_heaps(const struct cf_context *ctx, struct cf_ptmalloc *pt, unsigned
                   struct cf_err *err);
 
 /* lists.c: bins and fastbins of all arenas over the walked planes. */
-int cf_lists_follow(struct cf_ptmalloc *pt, struct cf_err *err);
+int cf_lists_follow(struct cf_ptmalloc *pt, unsigned nr_threads, struct cf_err *err);
 
 /* Free chunks as the walk met them against the bins' sums, arena by arena. */
 void cf_lists_compare(struct cf_ptmalloc *pt);

@@ -369,11 +369,7 @@ static int merge(struct cf_ptmalloc *pt, struct walk *walk, struct cf_err *err) 
     }
     pt->arenas.items[walk->arena->id].walked_free += walk->free_chunks;
     pt->arenas.items[walk->arena->id].walked_free_bytes += walk->free_bytes;
-    for (size_t i = 0; i < walk->anomalies.rows.len; i++) {
-        const struct cf_anomaly *row = &walk->anomalies.rows.items[i];
-        cf_anomalies_add(&pt->anomalies, row, "%s", row->detail);
-    }
-    pt->anomalies.seen += walk->anomalies.seen - walk->anomalies.rows.len;
+    cf_anomalies_join(&pt->anomalies, &walk->anomalies);
     return walk->out_of_memory ? cf_err_nomem(err, 0, "the walk") : CF_OK;
 }
 
