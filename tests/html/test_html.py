@@ -425,7 +425,8 @@ def a_comparison_draws_both_waterfalls_on_one_scale(bench):
 
 def growth_is_drawn_and_sorted_by_its_sign(bench):
     browser = bench.open("diff")
-    expect(browser.js("document.querySelectorAll('#figures .change rect[width]').length") > 5, "bars")
+    bars = "document.querySelectorAll('#figures .change rect[width], #served .change rect[width]')"
+    expect(browser.js(bars + ".length") > 5, "bars")
     at = browser.js("""[...document.querySelector("#figures table").tHead.rows[0].cells]
         .findIndex((cell) => /growth/.test(cell.innerText))""")
     browser.click(f"#figures thead th:nth-child({at + 1}) button")
