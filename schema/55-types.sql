@@ -33,6 +33,27 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_type', 'sample_address_hex', 'hex', 'sample_address as text.'),
 ('v_type', 'holder', 'text', 'Who holds that sample, shortest way from a root; NULL where it was not asked for (only the types with the most bytes are).');
 
+CREATE TABLE size_type (
+    size_bytes INTEGER NOT NULL,
+    type TEXT,
+    chunks INTEGER NOT NULL
+);
+CREATE INDEX size_type_size ON size_type (size_bytes);
+
+CREATE VIEW v_size_type AS
+SELECT size_bytes, type, chunks, chunks * size_bytes AS bytes FROM size_type;
+
+INSERT INTO doc (object, "column", unit, text) VALUES
+('v_size_type', '', '', 'One row for each size and type of live chunk, mmapped ones too: what a size class is made of. The rows sum to all live chunks. Empty with --no-reach, and on heaps of millions of chunks unless --retained was given.'),
+('v_size_type', 'size_bytes', 'bytes', 'Size of one chunk, header included.'),
+('v_size_type', 'type', 'text', 'As in v_type; NULL: only the size is known.'),
+('v_size_type', 'chunks', 'chunks', 'Live chunks of this size and type.'),
+('v_size_type', 'bytes', 'bytes', 'Their bytes.');
+
+INSERT INTO example_query (title, sql) VALUES
+('What are the live chunks of the size that holds the most?',
+ 'SELECT * FROM v_size_type WHERE size_bytes = (SELECT size_bytes FROM v_live_size LIMIT 1) ORDER BY bytes DESC LIMIT 20');
+
 INSERT INTO example_query (title, sql) VALUES
 ('Which types of live chunks hold the most?',
  'SELECT coalesce(type, ''(by size only)'') AS type, evidence, chunks, bytes FROM v_type ORDER BY bytes DESC LIMIT 20');

@@ -173,7 +173,9 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 
 CREATE VIEW v_live_size AS
 SELECT size_bytes, sum(chunks) AS chunks, sum(bytes) AS bytes,
-       100.0 * sum(bytes) / sum(sum(bytes)) OVER () AS percent
+       100.0 * sum(bytes) / sum(sum(bytes)) OVER () AS percent,
+       (SELECT t.type FROM v_size_type t WHERE t.size_bytes = v_size_class.size_bytes
+        ORDER BY t.chunks DESC, t.type LIMIT 1) AS most_are
 FROM v_size_class WHERE state IN ('live', 'mmapped')
 GROUP BY size_bytes ORDER BY bytes DESC, size_bytes;
 
@@ -189,6 +191,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_live_size', 'chunks', 'chunks', 'How many.'),
 ('v_live_size', 'bytes', 'bytes', 'All of them together.'),
 ('v_live_size', 'percent', 'percent', 'bytes of all live chunks.'),
+('v_live_size', 'most_are', 'text', 'The type that most of them have (v_size_type); NULL: only their size is known.'),
 ('v_dead_size', '', '', 'Dead chunks below the tops (free, fast, tcache) by size, those that hold the most bytes first.'),
 ('v_dead_size', 'size_bytes', 'bytes', 'Size of one chunk, header included.'),
 ('v_dead_size', 'chunks', 'chunks', 'How many.'),

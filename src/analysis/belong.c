@@ -188,8 +188,10 @@ static void count_chunk(struct belong *belong, size_t number, size_t rank, uint6
     struct cf_type *row = &belong->types->rows.items[memory != 0 ? memory : type];
     row->chunks++;
     row->bytes += bytes;
-    if (memory != 0)
+    if (memory != 0) {
         row->memory_of = owner;
+        belong->types->table[rank] = (uint16_t)memory;
+    }
     if (row->sample == 0)
         row->sample = addr;
 }

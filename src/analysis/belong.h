@@ -35,9 +35,9 @@ struct cf_belong_input {
                                 size_t bytes);
 };
 
-/* Counts nameless live chunks that are reached into types of their own, "memory of ...", evidence
- * CF_EVIDENCE_OWNER; after cf_types_count(). CF_ENOMEM, CF_EOUTPUT as cf_scratch_init(); then the
- * sums are what they were. */
+/* Makes nameless live chunks that are reached chunks of types of their own, "memory of ...",
+ * evidence CF_EVIDENCE_OWNER, and counts them there; after cf_types_count(). CF_ENOMEM, CF_EOUTPUT
+ * as cf_scratch_init(); then all types are what they were. */
 int cf_belong_count(const struct cf_context *ctx, const struct cf_belong_input *input,
                     struct cf_types *types, struct cf_err *err);
 

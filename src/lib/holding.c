@@ -186,9 +186,13 @@ int cf_holding_find(struct cf_holding *holding, const struct cf_context *ctx,
     holding->naming = input->naming;
     cf_objects_init(&holding->objects, input->reading->mem, input->reading->modules, input->claims,
                     &variables);
+    bool thorough = is_thorough(holding, input->retained);
     int status = cf_asking_choose(&holding->asking, input->reach->mark, input->kept, types, err);
-    if (status == CF_OK && input->reach->ways != NULL && is_thorough(holding, input->retained))
+    if (status == CF_OK && input->reach->ways != NULL && thorough)
         status = name_memory(holding, ctx, input->reading->mem, err);
+    if (status == CF_OK && thorough)
+        status = cf_size_types_count(&holding->sizes, types,
+                                     cf_mark_resolver(input->reach->mark), err);
     for (size_t i = 0; i < holding->asking.rows.len && status == CF_OK; i++)
         status = cf_holders_ask(&holding->holders, holding->asking.rows.items[i].addr, err);
     if (status == CF_OK)
@@ -209,7 +213,9 @@ static void label_chunk(const struct cf_holding *holding, const struct cf_hop *h
         return;
     }
     const struct cf_extent *extent = cf_resolver_extent_of(resolver, number);
-    const char *type = cf_types_name(holding->types, cf_types_of(holding->types, number));
+    uint32_t index = cf_types_of(holding->types, number);
+    bool is_memory = cf_types_get(holding->types, index)->memory_of != 0; /* the way says of whom */
+    const char *type = is_memory ? NULL : cf_types_name(holding->types, index);
     char size[CF_NUMBER_MAX];
     (void)cf_number_bytes(size, cf_resolver_chunk(resolver, extent, number).bytes);
     (void)snprintf(out, bytes, "%s%s%s", type != NULL ? type : "", type != NULL ? ", " : "", size);
@@ -356,11 +362,14 @@ int cf_holding_store(const struct cf_holding *holding, struct cf_db *db, struct 
         if (way->length > 0)
             status = store_way(holding, way, db, &in, err);
     }
+    if (status == CF_OK)
+        status = cf_rows_size_types(db, &holding->sizes, holding->types, err);
     return status == CF_OK ? store_held(holding, db, err) : status;
 }
 
 void cf_holding_fini(struct cf_holding *holding) {
     cf_holders_fini(&holding->holders);
     cf_asking_fini(&holding->asking);
+    cf_size_types_fini(&holding->sizes);
     cf_array_free(&holding->roots);
 }

@@ -10,6 +10,7 @@
 #include "analysis/kept.h"
 #include "analysis/objects.h"
 #include "analysis/reach.h"
+#include "analysis/sizetype.h"
 #include "analysis/types.h"
 #include "base/array.h"
 #include "lib/asking.h"
@@ -34,6 +35,7 @@ struct cf_holding {
     struct cf_types *types;
     const struct cf_naming *naming;
     struct cf_objects objects; /* of managed heaps */
+    struct cf_size_types sizes; /* empty on heaps of millions of chunks, unless asked for */
 };
 
 /* What the search stands on; borrowed. */

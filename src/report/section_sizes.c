@@ -10,10 +10,19 @@ static const struct cf_column size_columns[] = {
 };
 enum { NR_SIZE_COLUMNS = sizeof size_columns / sizeof size_columns[0] };
 
+static const struct cf_column live_columns[] = {
+    {"chunk size", "size_bytes", CF_UNIT_BYTES, 0},
+    {"chunks", "chunks", CF_UNIT_COUNT, 0},
+    {"bytes", "bytes", CF_UNIT_BYTES, 0},
+    {"share", "percent", CF_UNIT_PERCENT, 0},
+    {"most are", "most_are", CF_UNIT_TEXT, CF_IS_OPTIONAL},
+    {"", "fraction", CF_UNIT_BAR, 0},
+};
+
 static const struct cf_query live_query = {
     .sql = "SELECT * FROM v_live_size",
-    .columns = size_columns,
-    .nr_columns = NR_SIZE_COLUMNS,
+    .columns = live_columns,
+    .nr_columns = sizeof live_columns / sizeof live_columns[0],
     .rows = 4,
     .bar_of = 3,
 };

@@ -10,7 +10,7 @@ static const struct cf_column type_columns[] = {
     {"bytes", "bytes", CF_UNIT_BYTES, 0},
     {"of them unreachable", "unreachable_bytes", CF_UNIT_BYTES, CF_IS_OPTIONAL},
     {"share", "percent", CF_UNIT_PERCENT, 0},
-    {"one hangs on", "held_by", CF_UNIT_TEXT, CF_IS_DETAIL | CF_IS_OPTIONAL},
+    {"one hangs on", "held_by", CF_UNIT_TEXT, CF_IS_DETAIL | CF_IS_WIDE | CF_IS_OPTIONAL},
     {"way", "holder", CF_UNIT_TEXT, CF_IS_DETAIL | CF_IS_OPTIONAL},
     {"", "fraction", CF_UNIT_BAR, 0},
 };

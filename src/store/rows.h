@@ -17,6 +17,7 @@
 #include "analysis/reach.h"
 #include "analysis/retained.h"
 #include "analysis/sizes.h"
+#include "analysis/sizetype.h"
 #include "analysis/types.h"
 #include "corefrag.h"
 #include "libc/tunables.h"
@@ -72,8 +73,10 @@ int cf_rows_preview(struct cf_insert *in, const struct cf_preview_row *row, stru
 int cf_rows_retained(struct cf_db *db, const struct cf_retained *retained, struct cf_types *types,
                      struct cf_err *err);
 
-/* rows_types.c: type. */
+/* rows_types.c: type; size_type. */
 int cf_rows_types(struct cf_db *db, const struct cf_types *types, struct cf_err *err);
+int cf_rows_size_types(struct cf_db *db, const struct cf_size_types *sizes,
+                       const struct cf_types *types, struct cf_err *err);
 
 /* rows_budget.c: budget; tunable; meta's cpus, arena_limit (0: NULL) and its formula. */
 int cf_rows_budget(struct cf_db *db, const struct cf_budget *budget, struct cf_err *err);

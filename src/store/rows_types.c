@@ -23,3 +23,16 @@ int cf_rows_types(struct cf_db *db, const struct cf_types *types, struct cf_err 
     }
     return status;
 }
+
+int cf_rows_size_types(struct cf_db *db, const struct cf_size_types *sizes,
+                       const struct cf_types *types, struct cf_err *err) {
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    int status = cf_insert_begin(&in, db, "size_type", "size_bytes, type, chunks", err);
+    for (size_t i = 0; status == CF_OK && i < sizes->nr; i++) {
+        cf_insert_u64(&in, sizes->rows[i].bytes);
+        cf_insert_text(&in, cf_types_name(types, sizes->rows[i].type));
+        cf_insert_u64(&in, sizes->rows[i].chunks);
+        status = cf_insert_row(&in, err);
+    }
+    return status;
+}

@@ -23,3 +23,15 @@ WHERE c <> uc OR b <> ub;
 --- only live chunks are examined
 SELECT address_hex, state, reachable FROM v_chunk
 WHERE (state IN ('live', 'mmapped')) <> (reachable IS NOT NULL);
+
+--- v_type adds up to the live chunks
+SELECT * FROM (SELECT total(bytes) t FROM v_type), (SELECT live_bytes l FROM v_verdict)
+WHERE t > 0 AND t <> l;
+
+--- so do sizes by type
+SELECT a.size_bytes, a.chunks live, coalesce(b.chunks, 0) typed
+FROM (SELECT size_bytes, sum(chunks) chunks FROM v_size_class WHERE state IN ('live', 'mmapped')
+      GROUP BY size_bytes) a
+LEFT JOIN (SELECT size_bytes, sum(chunks) chunks FROM v_size_type GROUP BY size_bytes) b
+     USING (size_bytes)
+WHERE (SELECT count(*) FROM v_size_type) > 0 AND b.chunks IS NOT a.chunks;

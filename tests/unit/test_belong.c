@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/belong.h"
+#include "analysis/sizetype.h"
 #include "rootworld.h"
 
 enum { CODE = 0x400000, DATA = 0x500000, LONG = 20000 };
@@ -102,6 +103,30 @@ static void assert_sums(const struct world *w) {
     assert_int_equal(bytes, expected);
 }
 
+/* Sizes by type are of the same chunks, as many of each type, and no pair is there twice. */
+static void assert_sizes(const struct world *w) {
+    struct cf_size_types sizes = {0};
+    uint64_t bytes = 0, chunks[32] = {0};
+    assert_int_equal(cf_size_types_count(&sizes, w->types,
+                                         cf_mark_resolver(w->root->reach.mark), NULL),
+                     CF_OK);
+    for (size_t i = 0; i < sizes.nr; i++) {
+        const struct cf_size_type *row = &sizes.rows[i];
+        assert_true(row->type < 32);
+        bytes += row->bytes * row->chunks;
+        chunks[row->type] += row->chunks;
+        if (i > 0)
+            assert_true(row[-1].bytes < row->bytes ||
+                        (row[-1].bytes == row->bytes && row[-1].type < row->type));
+    }
+    for (size_t i = 0; i < w->root->nr_chunks; i++)
+        bytes -= w->root->chunks[i].bytes;
+    assert_int_equal(bytes, 0);
+    for (uint32_t i = 0; i < cf_types_nr(w->types); i++)
+        assert_int_equal(chunks[i], cf_types_get(w->types, i)->chunks);
+    cf_size_types_fini(&sizes);
+}
+
 static void the_nearest_name_on_the_way_counts(void **state) {
     (void)state;
     struct world w = begin(16);
@@ -118,6 +143,7 @@ static void the_nearest_name_on_the_way_counts(void **state) {
     assert_int_equal(chunks_of(&w, "memory of session_ops"), 2);
     assert_int_equal(chunks_of(&w, ""), 1);
     assert_sums(&w);
+    assert_sizes(&w);
     end(&w);
 }
 
@@ -151,6 +177,7 @@ static void stacks_and_places_without_a_name_own_nothing(void **state) {
     settle(&w);
     assert_int_equal(chunks_of(&w, ""), 3);
     assert_sums(&w);
+    assert_sizes(&w);
     end(&w);
 }
 
@@ -174,6 +201,7 @@ static void only_an_object_says_more_than_a_buffers_looks(void **state) {
         assert_int_equal(chunks_of(&w, "memory of Deflater (Java)"), cases[i].memory);
         assert_int_equal(chunks_of(&w, "std::string buffer"), 1 - cases[i].memory);
         assert_sums(&w);
+        assert_sizes(&w);
         end(&w);
     }
 }
@@ -191,6 +219,7 @@ static void a_long_list_is_one_owners(void **state) {
     settle(&w);
     assert_int_equal(chunks_of(&w, "memory of session_ops"), LONG - 1);
     assert_sums(&w);
+    assert_sizes(&w);
     end(&w);
 }
 
