@@ -1,22 +1,18 @@
 #include "analysis/mark.h"
 
 #include <stdlib.h>
-#include <sys/resource.h>
 
 #include "analysis/scan.h"
 #include "base/context.h"
 #include "base/err.h"
-#include "core/core.h"
+#include "core/thrift.h"
 
 enum {
     RING_ENTRIES = 32,         /* pointers whose planes are being fetched */
     STACK_ENTRIES = 32768,
     PIECE_WORDS = 2048,        /* of a large chunk at a time, so that an array floods nothing */
     WINDOW_SHIFT = 24,
-    TICK_ITEMS = 256,          /* pieces of work between two looks at our page faults */
-    FAULTS_MAX = 512,          /* a fault maps up to 16 pages: 32 MiB */
-    FAULT_BYTES = 65536,
-    REREAD_MAX = 3,            /* times the heap, then dropping costs more than it is worth */
+    REREADS = 3,               /* times the heap, then the core's pages stay */
 };
 
 #define NO_WINDOW UINT64_MAX
@@ -55,38 +51,13 @@ struct marker {
     size_t cap;           /* of stack, batch and taken */
     uint64_t window;      /* addr >> WINDOW_SHIFT */
     uint64_t nr_left;     /* bits p */
-    unsigned until_tick;
-    uint64_t faults_seen;
-    uint64_t drops_max;
+    struct cf_thrift thrift;
 };
 
 /* A chunk that a damaged heap left with one unit has no second bit, and no room for a pointer. */
 static bool has_second(const struct cf_resolver *resolver, size_t number) {
     const struct cf_planes *planes = resolver->planes;
     return (number + 1) >> 6 >= planes->nr_words || !cf_plane_bit(planes->starts, 0, number + 1);
-}
-
-static uint64_t faults_now(void) {
-    struct rusage usage;
-    if (getrusage(RUSAGE_THREAD, &usage) != 0)
-        return 0;
-    return (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
-}
-
-/* Drops the core's pages when enough of them have become ours. */
-static void tick(struct marker *m) {
-    if (--m->until_tick > 0)
-        return;
-    m->until_tick = TICK_ITEMS;
-    if (m->mark->stats.drops >= m->drops_max)
-        return;
-    uint64_t faults = faults_now();
-    if (faults - m->faults_seen < FAULTS_MAX)
-        return;
-    const struct cf_core *core = cf_mem_core(m->mem);
-    cf_core_drop(core, 0, cf_core_file_bytes(core));
-    m->faults_seen = faults;
-    m->mark->stats.drops++;
 }
 
 static bool test_and_set(struct marker *m, size_t number) {
@@ -176,7 +147,7 @@ static void scan_range(struct marker *m, uint64_t addr, uint64_t end) {
     while (cf_scan_next(&scan, &bytes, &nr_words)) {
         CF_SCAN_WORDS(m->resolver, bytes, nr_words, consider, m);
         m->mark->stats.words += nr_words;
-        tick(m);
+        cf_thrift_step(&m->thrift);
     }
     m->mark->stats.unreadable_bytes += scan.unreadable_bytes;
 }
@@ -207,7 +178,7 @@ static void scan_work(struct marker *m, struct work work) {
     const unsigned char *bytes = extent->bytes + (work.addr - extent->start);
     CF_SCAN_WORDS(m->resolver, bytes, work.nr_words, consider, m);
     m->mark->stats.words += work.nr_words;
-    tick(m);
+    cf_thrift_step(&m->thrift);
 }
 
 /* Until there is nothing on the stack, and nothing on the ring that could bring more. */
@@ -350,15 +321,15 @@ int cf_mark_follow(const struct cf_context *ctx, const struct cf_mark_input *inp
     for (size_t i = 0; i < mark->resolver.nr_extents; i++)
         heap_bytes += mark->resolver.extents[i].end - mark->resolver.extents[i].start;
     struct marker m = {
-        .mark = mark, .resolver = &mark->resolver, .mem = input->mem, .until_tick = TICK_ITEMS,
-        .plane = mark->plane, .faults_seen = faults_now(),
-        .drops_max = 16 + REREAD_MAX * (heap_bytes / ((uint64_t)FAULTS_MAX * FAULT_BYTES)),
+        .mark = mark, .resolver = &mark->resolver, .mem = input->mem, .plane = mark->plane,
+        .thrift = cf_thrift_make(cf_mem_core(input->mem), heap_bytes, REREADS),
     };
     int status = allocate(&m, input->stack_cap != 0 ? input->stack_cap : STACK_ENTRIES, err);
     if (status == CF_OK && mark->resolver.nr_extents > 0) {
         scan_roots(ctx, &m, input);
         follow(&m);
         cf_core_drop(cf_mem_core(m.mem), 0, cf_core_file_bytes(cf_mem_core(m.mem)));
+        mark->stats.drops = m.thrift.drops;
     }
     free(m.stack);
     free(m.batch);
