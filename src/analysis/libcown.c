@@ -7,7 +7,6 @@
 #include "core/thrift.h"
 
 enum {
-    LINK_MAP_WORDS_MIN = 100,
     LINK_MAP_WORDS_MAX = 144, /* struct link_map is some 1,150 bytes on 64-bit */
     FIRST_TAG_MAX = 64, /* DT_NEEDED, DT_SONAME ... */
     PTHREAD_BYTES = 0xa00,
@@ -48,7 +47,7 @@ void cf_types_name_libc(struct cf_types *types) {
 bool cf_types_is_link_map(const struct cf_types *types, const struct cf_live *payload) {
     unsigned w = types->word;
     uint64_t tag;
-    if (payload->readable < LINK_MAP_WORDS_MIN * w ||
+    if (payload->readable < CF_LINK_MAP_WORDS * w ||
         cf_payload_word(types, payload, 5 * w) != payload->user)
         return false;
     uint64_t dynamic = cf_payload_word(types, payload, 2 * w);

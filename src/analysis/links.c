@@ -27,6 +27,8 @@ struct cf_links_builder {
     uint64_t long_begin; /* in the file of long ones; UINT64_MAX: it is not long */
     unsigned char list[CF_LINKS_LENGTH_MAX + 8];
     uint32_t from; /* rank of the chunk that is read */
+    uint64_t last_user;
+    size_t next_silent; /* index */
     struct cf_pending pending;
 };
 
@@ -35,14 +37,16 @@ static void end_block(struct cf_links_builder *b) {
     b->block = (struct cf_links_block){.begin = cf_scratch_place(&b->lists)};
 }
 
-static void end_list(struct cf_links_builder *b) {
+static inline void end_list(struct cf_links_builder *b) {
     uint8_t length = (uint8_t)b->length;
-    if (b->long_begin != UINT64_MAX) {
+    if (__builtin_expect(b->long_begin != UINT64_MAX, 0)) {
         cf_scratch_put(&b->long_lists, b->list, b->length);
         uint64_t place[2] = {b->long_begin, cf_scratch_place(&b->long_lists) - b->long_begin};
         cf_scratch_put(&b->lists, place, sizeof place);
         length = CF_LINKS_LONG | sizeof place;
         b->long_begin = UINT64_MAX;
+    } else if (b->length <= 16) {
+        cf_scratch_put_some(&b->lists, b->list, b->length);
     } else {
         cf_scratch_put(&b->lists, b->list, b->length);
     }
@@ -96,20 +100,19 @@ static void read_range(struct cf_links_builder *b, uint64_t start, uint64_t end)
     }
 }
 
-static bool is_silent(const struct cf_links_input *input, uint64_t user) {
-    size_t low = 0, high = input->nr_silent;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (input->silent[middle] < user)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < input->nr_silent && input->silent[low] == user;
+/* Chunks come in the order of addresses, but for mmapped ones, which begin again. */
+static inline bool is_silent(struct cf_links_builder *b, uint64_t user) {
+    const struct cf_links_input *input = &b->input;
+    if (user < b->last_user)
+        b->next_silent = 0;
+    b->last_user = user;
+    while (b->next_silent < input->nr_silent && input->silent[b->next_silent] < user)
+        b->next_silent++;
+    return b->next_silent < input->nr_silent && input->silent[b->next_silent] == user;
 }
 
-static void read_small(struct cf_links_builder *b, const struct cf_live *chunk) {
-    unsigned word_bytes = b->resolver->word_bytes;
+static inline __attribute__((always_inline)) void
+read_small(struct cf_links_builder *b, const struct cf_live *chunk, unsigned word_bytes) {
     for (uint32_t bits = chunk->pointers; bits != 0; bits &= bits - 1) {
         uint64_t word = cf_live_word(chunk, word_bytes, (uint64_t)__builtin_ctz(bits));
         meet(b, cf_resolver_lowered(b->resolver, word));
@@ -121,13 +124,15 @@ static void read_small(struct cf_links_builder *b, const struct cf_live *chunk) 
 
 static void look_at_chunk(void *arg, const struct cf_live *chunk, size_t rank) {
     struct cf_links_builder *b = arg;
-    if (is_silent(&b->input, chunk->user))
+    if (is_silent(b, chunk->user))
         return;
     b->from = (uint32_t)rank;
-    if (chunk->readable == chunk->bytes && chunk->bytes <= SMALL_BYTES)
-        read_small(b, chunk);
-    else
+    if (chunk->readable != chunk->bytes || chunk->bytes > SMALL_BYTES)
         read_range(b, chunk->user, chunk->user + chunk->bytes);
+    else if (b->resolver->word_bytes == 8)
+        read_small(b, chunk, 8);
+    else
+        read_small(b, chunk, 4);
 }
 
 struct cf_live_visitor cf_links_visitor(struct cf_links_builder *builder) {

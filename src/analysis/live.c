@@ -32,31 +32,25 @@ static inline uint32_t find_pointers(const struct cf_resolver *resolver, const u
     return pointers;
 }
 
-static inline struct cf_live live_at(const struct cf_mem *mem, const struct cf_resolver *resolver,
-                                     const struct cf_extent *extent, uint64_t addr,
-                                     uint64_t bytes) {
-    struct cf_live live = {.user = addr + 2 * resolver->word_bytes};
+static inline void measure(const struct cf_mem *mem, const struct cf_resolver *resolver,
+                           const struct cf_extent *extent, uint64_t addr, uint64_t bytes,
+                           struct cf_live *out) {
+    const unsigned w = resolver->word_bytes;
+    uint64_t user = addr + 2 * w;
     uint64_t end = cf_resolver_payload_end(resolver, extent, addr, bytes);
-    if (end <= live.user)
-        return live;
-    live.bytes = end - live.user;
-    live.readable = live.bytes;
+    uint64_t readable = end > user ? end - user : 0;
+    out->user = user;
+    out->bytes = readable;
     if (extent->bytes != NULL) {
-        live.at = extent->bytes + (live.user - extent->start);
+        out->at = extent->bytes + (user - extent->start);
     } else {
         uint64_t avail = 0;
-        live.at = cf_mem_span(mem, live.user, &avail);
-        live.readable = avail < live.bytes ? avail : live.bytes;
+        out->at = cf_mem_span(mem, user, &avail);
+        readable = avail < readable ? avail : readable;
     }
-    live.words = live.readable >> (resolver->word_bytes == 8 ? 3 : 2);
-    if (live.words > 0)
-        live.pointers = find_pointers(resolver, live.at, live.words);
-    return live;
-}
-
-struct cf_live cf_live_at(const struct cf_mem *mem, const struct cf_resolver *resolver,
-                          const struct cf_extent *extent, uint64_t addr, uint64_t bytes) {
-    return live_at(mem, resolver, extent, addr, bytes);
+    out->readable = readable;
+    out->words = readable >> (w == 8 ? 3 : 2);
+    out->pointers = find_pointers(resolver, out->at, out->words);
 }
 
 struct pass {
@@ -68,7 +62,8 @@ struct pass {
 
 static inline void visit(const struct pass *pass, const struct cf_extent *extent, uint64_t addr,
                          uint64_t bytes, size_t rank) {
-    const struct cf_live live = live_at(pass->mem, pass->ranks->resolver, extent, addr, bytes);
+    struct cf_live live;
+    measure(pass->mem, pass->ranks->resolver, extent, addr, bytes, &live);
     for (size_t i = 0; i < pass->nr_visitors; i++)
         pass->visitors[i].look(pass->visitors[i].arg, &live, rank);
 }

@@ -36,11 +36,6 @@ void cf_live_visit(const struct cf_context *ctx, const struct cf_mem *mem,
                    const struct cf_ranks *ranks, const struct cf_live_visitor *visitors,
                    size_t nr_visitors);
 
-/* One chunk, as cf_live_visit() hands it out; `addr` and `bytes` are the chunk's, its header
- * counted. */
-struct cf_live cf_live_at(const struct cf_mem *mem, const struct cf_resolver *resolver,
-                          const struct cf_extent *extent, uint64_t addr, uint64_t bytes);
-
 /* Word `i` of the readable ones. */
 static inline uint64_t cf_live_word(const struct cf_live *chunk, unsigned word_bytes, uint64_t i) {
     if (word_bytes == 8) {

@@ -59,7 +59,8 @@ static bool may_be_vector(uint64_t begin, uint64_t end, uint64_t storage_end) {
 }
 
 /* Three words in a row, the first of which may lead to a buffer of one of the two. */
-static void look(struct cf_types *types, uint64_t first, uint64_t second, uint64_t third) {
+static __attribute__((noinline)) void
+look(struct cf_types *types, uint64_t first, uint64_t second, uint64_t third) {
     uint64_t usable, slack;
     size_t number = cf_types_buffer_at(types, first, &usable, &slack);
     if (number == CF_NO_CHUNK || cf_types_is_owned(types, number))
@@ -104,15 +105,16 @@ static uint64_t next_pointer(const struct cf_types *types, const unsigned char *
 }
 
 /* Word `i` may lead to a buffer, and is not the last one. Says whether it has a trait object. */
-static inline bool look_at_word(struct cf_types *types, const struct cf_live *payload,
-                                uint64_t words, uint64_t i) {
-    uint64_t first = cf_live_word(payload, types->word, i);
-    uint64_t second = cf_live_word(payload, types->word, i + 1);
+static inline __attribute__((always_inline)) bool
+look_at_word(struct cf_types *types, const struct cf_live *payload, unsigned word_bytes,
+             uint64_t words, uint64_t i) {
+    uint64_t first = cf_live_word(payload, word_bytes, i);
+    uint64_t second = cf_live_word(payload, word_bytes, i + 1);
     if (cf_types_may_be_module(types, second) && cf_types_look_for_trait(types, first, second))
         return true;
     if (i + 2 >= words)
         return false;
-    uint64_t third = cf_live_word(payload, types->word, i + 2);
+    uint64_t third = cf_live_word(payload, word_bytes, i + 2);
     if (may_be_string(second, third) || may_be_vector(first, second, third))
         look(types, first, second, third);
     return false;
@@ -121,21 +123,29 @@ static inline bool look_at_word(struct cf_types *types, const struct cf_live *pa
 static void look_through(struct cf_types *types, const struct cf_live *payload, uint64_t i) {
     uint64_t words = payload->readable >> types->word_shift;
     for (; (i = next_pointer(types, payload->at, i, words)) + 1 < words; i++)
-        (void)look_at_word(types, payload, words, i);
+        (void)look_at_word(types, payload, types->word, words, i);
+}
+
+/* Says whether one of the first words has a trait object. */
+static inline __attribute__((always_inline)) bool
+look_at_first_words(struct cf_types *types, const struct cf_live *payload, unsigned word_bytes) {
+    bool has_traits = false;
+    for (uint32_t bits = payload->pointers; bits != 0; bits &= bits - 1) {
+        uint64_t i = (uint64_t)__builtin_ctz(bits);
+        if (i + 1 < payload->words)
+            has_traits |= look_at_word(types, payload, word_bytes, payload->words, i);
+    }
+    return has_traits;
 }
 
 /* The first words; and all of an array that begins with trait objects. */
 void cf_types_look_for_owned(struct cf_types *types, const struct cf_live *payload) {
-    bool has_traits = false;
-    if (payload->words >= FILE_WORDS) {
+    if (payload->words >= FILE_WORDS)
         look_at_file(types, payload);
+    if (payload->words >= CF_LINK_MAP_WORDS)
         cf_types_look_at_link_map(types, payload);
-    }
-    for (uint32_t bits = payload->pointers; bits != 0; bits &= bits - 1) {
-        uint64_t i = (uint64_t)__builtin_ctz(bits);
-        if (i + 1 < payload->words)
-            has_traits |= look_at_word(types, payload, payload->words, i);
-    }
+    bool has_traits = types->word == 8 ? look_at_first_words(types, payload, 8)
+                                       : look_at_first_words(types, payload, 4);
     if (has_traits)
         look_through(types, payload, CF_LIVE_WORDS);
 }

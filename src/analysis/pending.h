@@ -28,33 +28,44 @@ struct cf_pending {
  * to. Words that lead to none are not answered. Given as a constant it becomes part of the loop. */
 typedef void cf_pending_found(void *arg, uint32_t from, size_t rank);
 
-/* Where a word leads, as far as that can be told without the planes. */
-static inline size_t cf_pending_place(struct cf_pending *pending, uint64_t lowered) {
-    const struct cf_resolver *resolver = pending->ranks->resolver;
-    const struct cf_extent *extent = resolver->extents + pending->extent;
-    if (lowered - extent->start >= extent->end - extent->start) {
-        extent = cf_resolver_extent(resolver, lowered);
-        if (extent == NULL)
-            return CF_NO_CHUNK;
-        pending->extent = (size_t)(extent - resolver->extents);
+/* Where the words lead, as far as that can be told without the planes; and calls for those. */
+static inline void cf_pending_place(struct cf_pending *pending) {
+    const struct cf_ranks *ranks = pending->ranks;
+    const struct cf_resolver *resolver = ranks->resolver;
+    const uint64_t *starts = resolver->planes->starts, *states = resolver->planes->states;
+    const uint32_t *sums = ranks->sums;
+    const unsigned shift = resolver->planes->unit_shift;
+    struct cf_extent extent = resolver->extents[pending->extent];
+    for (size_t i = 0; i < pending->nr; i++) {
+        uint64_t lowered = pending->lowered[i];
+        if (lowered - extent.start >= extent.end - extent.start) {
+            const struct cf_extent *other = cf_resolver_extent(resolver, lowered);
+            pending->places[i] = CF_NO_CHUNK;
+            if (other == NULL)
+                continue;
+            pending->extent = (size_t)(other - resolver->extents);
+            extent = *other;
+        }
+        if (extent.heap == NULL) {
+            pending->places[i] = extent.first_number;
+            continue;
+        }
+        size_t place = extent.first_number + (size_t)((lowered - extent.base) >> shift);
+        __builtin_prefetch(&starts[place >> 6]);
+        __builtin_prefetch(&states[place >> 6]);
+        __builtin_prefetch(&sums[place >> 6]);
+        pending->places[i] = place;
     }
-    if (extent->heap == NULL)
-        return extent->first_number;
-    size_t place = extent->first_number + cf_resolver_unit(resolver, extent, lowered);
-    __builtin_prefetch(&resolver->planes->starts[place >> 6]);
-    __builtin_prefetch(&resolver->planes->states[place >> 6]);
-    __builtin_prefetch(&pending->ranks->sums[place >> 6]);
-    return place;
 }
 
-/* The rank of the live chunk that covers the place, where it starts in the same word of the planes:
- * that is the rule. CF_NO_CHUNK for none that is live. */
-static inline size_t cf_pending_rank(const struct cf_pending *pending, size_t index) {
+/* The rank of the live chunk that covers the place of the word with this index; CF_NO_CHUNK for
+ * none that is live. It mostly starts in the same word of the planes. */
+static inline size_t cf_pending_rank(const struct cf_pending *pending,
+                                     const struct cf_planes *planes, size_t index) {
     const struct cf_ranks *ranks = pending->ranks;
-    const struct cf_planes *planes = ranks->resolver->planes;
     size_t place = pending->places[index], word = place >> 6;
     if (word >= planes->nr_words)
-        return cf_ranks_of(ranks, place);
+        return place == CF_NO_CHUNK ? CF_NO_CHUNK : cf_ranks_of(ranks, place);
     uint64_t upto = planes->starts[word] & ~(~1ull << (place & 63));
     if (upto == 0) {
         size_t number = cf_resolver_target_of(ranks->resolver, pending->lowered[index]);
@@ -70,11 +81,10 @@ static inline size_t cf_pending_rank(const struct cf_pending *pending, size_t in
 /* Answers all that wait. */
 static inline __attribute__((always_inline)) void
 cf_pending_answer(struct cf_pending *pending, cf_pending_found *found, void *arg) {
-    for (size_t i = 0; i < pending->nr; i++)
-        pending->places[i] = cf_pending_place(pending, pending->lowered[i]);
+    const struct cf_planes planes = *pending->ranks->resolver->planes;
+    cf_pending_place(pending);
     for (size_t i = 0; i < pending->nr; i++) {
-        size_t rank = pending->places[i] == CF_NO_CHUNK ? CF_NO_CHUNK
-                                                        : cf_pending_rank(pending, i);
+        size_t rank = cf_pending_rank(pending, &planes, i);
         if (rank != CF_NO_CHUNK)
             found(arg, pending->from[i], rank);
     }

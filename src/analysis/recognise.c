@@ -38,7 +38,9 @@ static uint32_t recognise_libc(struct cf_types *types, const struct cf_live *pay
         cf_payload_word(types, payload, 3 * w) <= read_ptr &&
         read_ptr <= cf_payload_word(types, payload, 2 * w))
         return libc_type(types, LIBC_FILE);
-    return cf_types_is_link_map(types, payload) ? libc_type(types, LIBC_LINK_MAP) : 0;
+    return payload->words >= CF_LINK_MAP_WORDS && cf_types_is_link_map(types, payload)
+               ? libc_type(types, LIBC_LINK_MAP)
+               : 0;
 }
 
 /* The characters of names in source code; what is read as a name shall not be a text. */
@@ -324,8 +326,12 @@ static inline bool is_pointer_array(const struct cf_types *types, const struct c
 static inline bool may_have_table(const struct cf_types *types, const struct cf_live *payload) {
     unsigned nr = payload->words < TABLE_WORDS ? (unsigned)payload->words : TABLE_WORDS;
     bool may = false;
-    for (unsigned i = 0; i < nr; i++)
-        may |= cf_types_may_be_module(types, cf_live_word(payload, types->word, i));
+    if (types->word == 8)
+        for (unsigned i = 0; i < nr; i++)
+            may |= cf_types_may_be_module(types, cf_live_word(payload, 8, i));
+    else
+        for (unsigned i = 0; i < nr; i++)
+            may |= cf_types_may_be_module(types, cf_live_word(payload, 4, i));
     return may;
 }
 
@@ -349,7 +355,7 @@ uint32_t cf_types_recognise(struct cf_types *types, const struct cf_live *payloa
             types->text_type = cf_types_intern(types, "(text)", CF_EVIDENCE_TEXT);
         return types->text_type;
     }
-    if (is_pointer_array(types, payload)) {
+    if (payload->words >= POINTERS_MIN && is_pointer_array(types, payload)) {
         if (types->pointers_type == 0)
             types->pointers_type = cf_types_intern(types, "(array of pointers)",
                                                    CF_EVIDENCE_POINTERS);

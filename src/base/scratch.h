@@ -64,6 +64,15 @@ static inline void cf_scratch_put(struct cf_scratch_writer *writer, const void *
     writer->used += nr;
 }
 
+/* The same for `nr` bytes of 16 that can be read. */
+static inline void cf_scratch_put_some(struct cf_scratch_writer *writer, const void *bytes,
+                                       size_t nr) {
+    if (writer->used + 16 > CF_SCRATCH_BUFFER)
+        cf_scratch_flush(writer);
+    memcpy(writer->buffer + writer->used, bytes, 16);
+    writer->used += nr;
+}
+
 static inline void cf_scratch_put_u32(struct cf_scratch_writer *writer, uint32_t value) {
     cf_scratch_put(writer, &value, sizeof value);
 }

@@ -82,7 +82,7 @@ struct survey {
     struct size sizes[SIZES_MAX]; /* by bytes / 16 */
 };
 
-static void consider(struct survey *survey, uint64_t addr, uint64_t bytes) {
+static inline void consider(struct survey *survey, uint64_t addr, uint64_t bytes) {
     size_t at = survey->nr_largest;
     if (at == CF_ASKED_LARGEST && bytes <= survey->largest[at - 1].weight)
         return;
@@ -97,18 +97,18 @@ static void consider(struct survey *survey, uint64_t addr, uint64_t bytes) {
 
 static void survey_heap(struct survey *survey, const struct cf_planes *planes,
                         const struct cf_heap *heap) {
-    struct cf_planes_walk walk = cf_planes_walk(planes, heap);
-    struct cf_chunk chunk;
-    while (cf_planes_walk_next(&walk, &chunk)) {
-        if (chunk.state != CF_CHUNK_LIVE)
+    struct cf_live_walk walk = cf_live_walk(planes, heap);
+    uint64_t base = cf_planes_base(planes, heap);
+    while (cf_live_walk_next(&walk)) {
+        uint64_t addr = base + ((uint64_t)walk.unit << planes->unit_shift);
+        uint64_t bytes = (uint64_t)walk.units << planes->unit_shift;
+        consider(survey, addr, bytes);
+        if (bytes / 16 >= SIZES_MAX)
             continue;
-        consider(survey, chunk.addr, chunk.bytes);
-        if (chunk.bytes / 16 >= SIZES_MAX)
-            continue;
-        struct size *size = &survey->sizes[chunk.bytes / 16];
-        size->bytes += chunk.bytes;
-        if (size->sample == 0 && cf_mark_reached_at(survey->mark, chunk.addr))
-            size->sample = chunk.addr;
+        struct size *size = &survey->sizes[bytes / 16];
+        size->bytes += bytes;
+        if (size->sample == 0 && cf_mark_reached_at(survey->mark, addr))
+            size->sample = addr;
     }
 }
 
