@@ -385,7 +385,8 @@ static size_t start_teams(const struct follow *follow, struct turns *turns, size
 static void follow_some(void *user, size_t index) {
     const struct follow *follow = user;
     const struct cf_core *core = cf_mem_core(follow->pt->mem);
-    uint32_t nr_fast = cf_malloc_state_layout(follow->pt->malloc_found)->nr_fastbins;
+    const struct cf_state_layout *layout = cf_malloc_state_layout(follow->pt->malloc_found);
+    uint32_t nr_fast = layout != NULL ? layout->nr_fastbins : 0; /* a heap without malloc's data */
     struct turns *turns = calloc(1, sizeof *turns);
     if (turns == NULL) {
         follow->ledgers[index * follow->nr_teams].out_of_memory = true;
