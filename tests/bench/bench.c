@@ -84,7 +84,7 @@ static const char *verdict_of(const struct row *row, double result, double targe
 }
 
 static void print_number(double value, const char *unit) {
-    printf(" %9.*f%-3s", value >= 100 ? 0 : value >= 10 ? 1 : value >= 0.1 ? 2 : 4, value, unit);
+    printf(" %9.*f%-3s", value >= 100 ? 0 : value >= 10 ? 1 : value >= 0.1 ? 3 : 4, value, unit);
 }
 
 /* One row of the table; what it says stands in `out` for the readme. False: there was nothing. */
@@ -186,7 +186,8 @@ static void put_cell(FILE *file, const struct row *row, const struct cell *cell)
         (void)fprintf(file, " failed |");
         return;
     }
-    (void)fprintf(file, " %.*f%s%s%s |", value >= 10 ? 0 : value >= 0.1 ? 2 : 4, value,
+    int digits = value >= 100 ? 0 : value >= 10 ? 1 : value >= 0.1 ? 2 : 4;
+    (void)fprintf(file, " %.*f%s%s%s |", digits, value,
                   unit[0] != '\0' ? " " : "", unit,
                   cell->target > 0 && value > cell->target ? " (missed)" : "");
 }
@@ -276,7 +277,7 @@ int main(int argc, char **argv) {
     measure_print_machine(stdout);
     printf("Medians of %u paired runs.\n", rounds);
     measure_print_machine(file);
-    (void)fprintf(file, "\n");
+    (void)fprintf(file, "Medians of %u paired runs.\n\n", rounds);
     bool complete = run_sizes(sizes, nr_sizes, rounds, file);
     complete = run_scales(rounds, file) && complete;
     return fclose(file) != 0 || !complete;

@@ -135,12 +135,16 @@ void measure_print_machine(FILE *file) {
     char cpu[TEXT_MAX], sqlite[TEXT_MAX];
     struct utsname kernel;
     struct sysinfo memory;
+    double load = 0;
     first_line("sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo", cpu);
     first_line("sqlite3 --version | cut -d' ' -f1", sqlite);
     if (uname(&kernel) != 0 || sysinfo(&memory) != 0)
         return;
     kernel.release[strcspn(kernel.release, "-")] = '\0';
-    fprintf(file, "%s, %ld cores, %.0f GiB of memory; Linux %s, SQLite %s\n",
-           cpu[0] != '\0' ? cpu : kernel.machine, sysconf(_SC_NPROCESSORS_ONLN),
-           (double)memory.totalram * memory.mem_unit / (1 << 30), kernel.release, sqlite);
+    (void)getloadavg(&load, 1);
+    (void)fprintf(file, "%s, %ld cores, %.0f GiB of memory; Linux %s, SQLite %s; load %.1f when it"
+                  " began.\n", cpu[0] != '\0' ? cpu : kernel.machine,
+                  sysconf(_SC_NPROCESSORS_ONLN),
+                  (double)memory.totalram * memory.mem_unit / (1 << 30), kernel.release, sqlite,
+                  load);
 }

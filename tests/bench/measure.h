@@ -30,7 +30,7 @@ double measure_free_bytes(const char *path);
 
 double measure_median(const double *values, unsigned n);
 
-/* CPU, cores, memory, kernel and SQLite, in a line; not the name of the machine. */
+/* CPU, cores, memory, kernel, SQLite and how busy it is, in a line; not the machine's name. */
 void measure_print_machine(FILE *file);
 
 #endif
