@@ -71,28 +71,45 @@ void cf_types_look_at_link_map(struct cf_types *types, const struct cf_live *pay
     }
 }
 
-/* struct pthread's specific[]: blocks of 32 pairs of a sequence number and a value. */
+/* struct pthread's specific[]: blocks of 32 pairs of a sequence number and a value. `word` may be
+ * where a thread has one. */
+static void look_at_specific(struct cf_types *types, uint64_t word) {
+    uint64_t usable, slack, sequence;
+    size_t number = cf_types_buffer_at(types, word, &usable, &slack);
+    if (number == CF_NO_CHUNK || usable < SPECIFIC_WORDS * types->word ||
+        usable - SPECIFIC_WORDS * types->word > slack ||
+        !cf_mem_word(types->input.mem, word, &sequence) || sequence > SEQUENCE_MAX)
+        return;
+    cf_types_name_chunk(types, number, cf_types_intern(types, "glibc thread-specific data",
+                                                       CF_EVIDENCE_LIBC));
+}
+
+/* Each word of [at, end), up to the first that cannot be read. */
+static void look_at_pthread(struct cf_types *types, uint64_t at, uint64_t end) {
+    while (at < end) {
+        struct cf_live piece = {.user = at};
+        piece.at = cf_mem_span(types->input.mem, at, &piece.readable);
+        uint64_t words = piece.at != NULL ? piece.readable / types->word : 0;
+        if (words > (end - at) / types->word)
+            words = (end - at) / types->word;
+        if (words == 0)
+            return;
+        for (uint64_t i = 0; i < words; i++)
+            look_at_specific(types, cf_payload_word(types, &piece, i * types->word));
+        at += words * types->word;
+    }
+}
+
 void cf_types_look_at_threads(struct cf_types *types) {
-    const struct cf_mem *mem = types->input.mem;
-    const struct cf_core *core = cf_mem_core(mem);
+    const struct cf_core *core = cf_mem_core(types->input.mem);
     bool is_arm = cf_core_machine(core) == CF_MACHINE_AARCH64;
     struct cf_thrift thrift = cf_thrift_make(core, cf_core_file_bytes(core), 1);
     for (size_t i = 0; i < cf_core_nr_threads(core); i++) {
-        cf_thrift_step(&thrift);
         const struct cf_core_thread *thread = cf_core_thread(core, i);
         uint64_t low = is_arm && thread->tp > PTHREAD_BYTES ? thread->tp - PTHREAD_BYTES
                                                             : thread->tp;
-        for (uint64_t at = low; thread->has_tp && at < low + PTHREAD_BYTES; at += types->word) {
-            uint64_t word, usable, slack, sequence;
-            if (!cf_mem_word(mem, at, &word))
-                break;
-            size_t number = cf_types_buffer_at(types, word, &usable, &slack);
-            if (number == CF_NO_CHUNK || usable < SPECIFIC_WORDS * types->word ||
-                usable - SPECIFIC_WORDS * types->word > slack ||
-                !cf_mem_word(mem, word, &sequence) || sequence > SEQUENCE_MAX)
-                continue;
-            cf_types_name_chunk(types, number, cf_types_intern(types, "glibc thread-specific data",
-                                                               CF_EVIDENCE_LIBC));
-        }
+        cf_thrift_step(&thrift);
+        if (thread->has_tp && low < UINT64_MAX - PTHREAD_BYTES)
+            look_at_pthread(types, low, low + PTHREAD_BYTES);
     }
 }
