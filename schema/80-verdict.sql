@@ -123,6 +123,8 @@ WITH malloc_kind (kind) AS (
     (SELECT roots FROM lost WHERE is_known) AS leak_roots,
     (SELECT sum(missing_places) FROM v_root) AS missing_roots,
     (SELECT size_bytes FROM big) AS big_size,
+    (SELECT iif(most_are LIKE '(%)', substr(most_are, 2, length(most_are) - 2), most_are)
+     FROM v_live_size LIMIT 1) AS big_type,
     (SELECT chunks FROM big) AS big_chunks,
     (SELECT bytes FROM big) AS big_bytes,
     (SELECT name FROM kind) AS kind_name,
@@ -175,6 +177,11 @@ SELECT *,
        100.0 * leak_bytes / nullif(live_bytes, 0) AS leak_percent,
        100.0 * big_bytes / nullif(live_bytes, 0) AS big_percent,
        live_bytes - coalesce(leak_bytes, 0) AS reached_bytes,
+       CASE WHEN outsider_kind IN ('managed heap', 'other allocator')
+            THEN 'Look at the runtime''s own heap first: its limits, its own dump'
+            WHEN outsider_kind LIKE '%stack%'
+            THEN 'Look at the threads first: how many, and how deep their stacks go (v_stack)'
+            ELSE 'Find out who maps it: v_segment has the largest mappings' END AS outsider_advice,
        leak_chunks - leak_roots AS leak_hung_chunks,
        iif(residency_exact AND (live_bytes - live_resident_bytes) * 20 >= live_bytes,
            live_bytes - live_resident_bytes, NULL) AS live_absent_bytes,
@@ -238,6 +245,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'leak_roots', 'chunks', 'Those that no other leaked chunk points to.'),
 ('v_fact', 'missing_roots', 'count', 'Ranges or threads that should have been searched for pointers and are not in the core.'),
 ('v_fact', 'big_size', 'bytes', 'Size of live chunks that holds the most bytes.'),
+('v_fact', 'big_type', 'text', 'What most chunks of that size are; NULL: not known.'),
 ('v_fact', 'big_chunks', 'chunks', 'Live chunks of that size.'),
 ('v_fact', 'big_bytes', 'bytes', 'Their bytes.'),
 ('v_fact', 'kind_name', 'text', 'Named type of live chunks that holds the most bytes, with the memory of it (v_type memory_of).'),
@@ -265,6 +273,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'outsider_kind', 'text', 'Kind of anonymous memory outside malloc that holds the most.'),
 ('v_fact', 'outsider_name', 'text', 'Part of v_memory outside malloc that holds the most anonymous memory.'),
 ('v_fact', 'outsider_bytes', 'bytes', 'Its resident bytes.'),
+('v_fact', 'outsider_advice', 'text', 'Where to look for the reason of that.'),
 ('v_fact', 'unlock_1_bytes', 'bytes', 'What would join the tops if the topmost live chunk of each arena were freed; of it, what is in memory, where that is known.'),
 ('v_fact', 'unlock_10_bytes', 'bytes', 'The same for the topmost ten of each arena.'),
 ('v_fact', 'unlock_100_bytes', 'bytes', 'The same for the topmost hundred.'),

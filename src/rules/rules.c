@@ -121,7 +121,7 @@ const struct cf_rule cf_rules[] = {
                  "{outsider_bytes:bytes}.",
         .detail = "malloc holds {heap_resident_bytes:bytes} ({heap_percent:percent}); "
                   "{live_resident_bytes:amount} of that is live. " TRIM_NOW ".",
-        .advice = "Look at the runtime's own heap first: its limits, its own dump",
+        .advice = "{outsider_advice:text}",
         .sql = "SELECT * FROM v_budget WHERE is_anonymous ORDER BY resident_bytes DESC",
     },
     {
@@ -158,7 +158,7 @@ const struct cf_rule cf_rules[] = {
                  "{heap_resident_bytes:bytes} resident heap just by being there; "
                  "{live_resident_bytes:amount} is live.",
         .detail = NO_LEAK "Their tops, caches and headers are the larger part of it; " TRIM_NOW
-                  ", and nothing of the tops.",
+                  ", since it leaves the tops of threads' arenas alone.",
         .advice = NULL,
         .sql = "SELECT class, sum(bytes) FROM v_waste WHERE arena_id > 0 GROUP BY class",
     },
@@ -177,12 +177,12 @@ const struct cf_rule cf_rules[] = {
         .when = ONE_KIND_PILES_UP,
         .bytes = "big_bytes", .confidence = "'low'", .exactness = "'exact'",
         .title = "RETENTION SUSPECTED: {big_chunks:count} live chunks of one size, "
-                 "{big_size:bytes}, hold {big_bytes:bytes}, {big_percent:percent} of all that is "
-                 "live.",
+                 "{big_size:bytes}[ ({big_type:text})], hold {big_bytes:bytes}, "
+                 "{big_percent:percent} of all that is live.",
         .detail = "The program still reaches them. " HOLDER KIND "So many of one kind look like a "
                   "collection that only grows; one core cannot show growth. " UNREACHED
                   "Free memory that glibc keeps is {retained_free_bytes:amount}.",
-        .advice = "Take a second core later and compare the two",
+        .advice = "Take a second core later and compare the two: corefrag diff OLD.db NEW.db",
         .sql = "SELECT * FROM v_live_size LIMIT 10",
     },
     {

@@ -208,6 +208,20 @@ static void a_finding_is_worth_its_line(void **state) {
          "UPDATE arena SET live_bytes = live_bytes + (30 << 20)",
          "finding_id = 1 AND detail LIKE 'All live chunks together are 100.0 MiB; 30.0 MiB of that "
          "is not in memory. %'", 1},
+        {{NULL, 4, 10, 1, 1, 1, 100, 0}, "UPDATE budget SET mapped_bytes = resident_bytes",
+         "finding_id = 1 AND advice LIKE 'Find out who maps it%'", 1},
+        {{NULL, 4, 10, 1, 1, 1, 100, 0},
+         "UPDATE budget SET kind = 'thread stacks', mapped_bytes = resident_bytes"
+         " WHERE kind = 'other anonymous'",
+         "finding_id = 1 AND advice LIKE 'Look at the threads first%'", 1},
+        {{NULL, 4, 10, 1, 1, 1, 100, 0},
+         "UPDATE budget SET kind = 'managed heap', mapped_bytes = resident_bytes"
+         " WHERE kind = 'other anonymous'",
+         "finding_id = 1 AND advice LIKE 'Look at the runtime''s own heap first%'", 1},
+        {{NULL, 1, 30, 0, 0, 0, 1, 0},
+         "INSERT INTO size_class VALUES (0, 'live', 64, 400000);"
+         "INSERT INTO size_type VALUES (64, 'Session', 399999), (64, '(text)', 1)",
+         "finding_id = 1 AND title LIKE '%of one size, 64 B (Session), hold 24.4 MiB, %'", 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CF_CLEANUP_DB struct cf_db *db = memory_db();
