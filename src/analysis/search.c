@@ -16,7 +16,7 @@ enum {
     LISTS_AHEAD = 12,       /* the links are */
     TICK_CHUNKS = 4096,     /* followed between two looks at our memory */
     RESIDENT_MAX = 64 << 20,
-    REREAD_MAX = 16, /* times the links, then giving pages back costs more than it is worth */
+    REREAD_MAX = 64, /* times the links, then giving pages back costs more than it is worth */
     PROGRESS_CHUNKS = 1 << 18,
 };
 

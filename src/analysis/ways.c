@@ -11,6 +11,8 @@ enum {
     NR_STONES = 1 << 14,
     FILTER_BITS = 15, /* which ranks may be wanted ones: a bit by hash */
     DROP_EACH = 1 << 22, /* positions */
+    LOOK_EACH = 512,     /* steps back */
+    RESIDENT_MAX = 64 << 20,
 };
 
 static const uint32_t ROOT = 1u << 31;
@@ -151,10 +153,17 @@ static struct cf_way_stone *stone_of(const struct cf_ways *ways, uint32_t positi
     return &ways->stones[position >> STONE_SHIFT & (NR_STONES - 1)];
 }
 
+/* A step back may lead to any page; what was stepped on stays ours until it is given back. */
+static void step(const struct cf_ways *ways, uint64_t nr_steps) {
+    if (nr_steps % LOOK_EACH == 0 && cf_scratch_resident() > RESIDENT_MAX)
+        cf_ways_drop(ways);
+}
+
 /* Lays milestones on the way from `position` to its root. */
 static void lay_stones(struct cf_ways *ways, uint32_t position, struct cf_way_end end) {
     for (; end.nr_chunks > 0; end.nr_chunks--, position = ways->from[position]) {
         struct cf_way_stone *stone = stone_of(ways, position);
+        step(ways, end.nr_chunks);
         if (stone == NULL)
             continue;
         if (stone->at == position + 1)
@@ -174,7 +183,7 @@ struct cf_way_end cf_ways_end(struct cf_ways *ways, size_t position) {
             end.root = stone->root;
             break;
         }
-        end.nr_chunks++;
+        step(ways, ++end.nr_chunks);
         if (ways->from[at] & ROOT) {
             end.first = at;
             end.root = ways->from[at] & ~ROOT;
