@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <stdlib.h>
 
+#include "base/cursor.h"
 #include "base/err.h"
 #include "core/core.h"
 #include "core/thrift.h"
@@ -61,12 +62,37 @@ static bool is_block(const struct finder *finder, const struct block *pair, uint
                            pair->start >= region->start);
 }
 
+/* Words one after the other; those that cannot be read are 0. */
+struct words {
+    const struct finder *finder;
+    struct cf_cursor cursor; /* over what stands together in the core */
+    uint64_t at;
+};
+
+static struct words words_from(const struct finder *finder, uint64_t at) {
+    uint64_t avail = 0;
+    const unsigned char *bytes = cf_mem_span(finder->mem, at, &avail);
+    return (struct words){
+        .finder = finder, .at = at,
+        .cursor = cf_cursor_make(bytes, bytes != NULL ? avail : 0, finder->word),
+    };
+}
+
+static uint64_t next_word(struct words *words) {
+    uint64_t value;
+    if (!cf_cursor_word(&words->cursor, &value))
+        value = word_at(words->finder, words->at);
+    words->at += words->finder->word;
+    return value;
+}
+
 static bool find_block(const struct finder *finder, uint64_t low, uint64_t high, uint64_t inside,
                        uint64_t sp, struct block *out) {
     for (int pass = 0; pass < 2; pass++) {
-        uint64_t previous = word_at(finder, low);
-        for (uint64_t at = low + finder->word; at < high; at += finder->word) {
-            uint64_t here = word_at(finder, at);
+        struct words words = words_from(finder, low);
+        uint64_t previous = next_word(&words);
+        while (words.at < high) {
+            uint64_t here = next_word(&words);
             struct block pair = {previous, previous + here};
             previous = here;
             if (!is_block(finder, &pair, inside, sp, pass == 0))
