@@ -88,8 +88,9 @@ static inline const unsigned char *cf_links_place(const struct cf_links *links, 
     return links->lists + block->begin + (lengths * 0x0001000100010001ull >> 48);
 }
 
-static inline struct cf_link_list cf_links_of(const struct cf_links *links, size_t rank) {
-    const unsigned char *at = cf_links_place(links, rank);
+/* `at` is the chunk's place. */
+static inline struct cf_link_list cf_links_at(const struct cf_links *links, size_t rank,
+                                              const unsigned char *at) {
     uint8_t length = links->blocks[rank / CF_LINKS_PER_BLOCK].lengths[rank % CF_LINKS_PER_BLOCK];
     if ((length & CF_LINKS_LONG) != 0) {
         uint64_t place[2];
@@ -98,6 +99,10 @@ static inline struct cf_link_list cf_links_of(const struct cf_links *links, size
         return (struct cf_link_list){at, at + place[1], rank};
     }
     return (struct cf_link_list){at, at + length, rank};
+}
+
+static inline struct cf_link_list cf_links_of(const struct cf_links *links, size_t rank) {
+    return cf_links_at(links, rank, cf_links_place(links, rank));
 }
 
 /* The next rank; the list is not at its end. There are 8 bytes behind every list. */

@@ -12,8 +12,8 @@
 
 enum {
     BLOCK_CHUNKS = 1 << 14, /* of the queue, that are followed in one go */
-    BLOCKS_AHEAD = 24,      /* of them: where its links stand is fetched */
-    LISTS_AHEAD = 12,       /* the links are */
+    BLOCKS_AHEAD = 32,      /* of them: where its links stand is fetched */
+    LISTS_AHEAD = 16,       /* the links are */
     TICK_CHUNKS = 4096,     /* followed between two looks at our memory */
     RESIDENT_MAX = 64 << 20,
     REREAD_MAX = 64, /* times the links, then giving pages back costs more than it is worth */
@@ -107,21 +107,32 @@ static void give_back(struct search *s) {
     cf_links_drop(s->links);
 }
 
-static inline void follow(struct search *s, size_t rank, size_t position) {
+static inline void follow(struct search *s, size_t rank, const unsigned char *place,
+                          size_t position) {
     if (--s->until_tick == 0)
         give_back(s);
-    struct cf_link_list list = cf_links_of(s->links, rank);
+    struct cf_link_list list = cf_links_at(s->links, rank, place);
     while (list.at < list.end)
         reach(s, cf_links_take(&list), (uint32_t)position);
 }
 
+static inline const unsigned char *call_for_links(const struct search *s, size_t rank) {
+    const unsigned char *place = cf_links_place(s->links, rank);
+    __builtin_prefetch(place);
+    return place;
+}
+
 static void follow_block(struct search *s, const uint32_t *ranks, size_t nr) {
+    const unsigned char *places[LISTS_AHEAD];
+    for (size_t i = 0; i < LISTS_AHEAD && i < nr; i++)
+        places[i] = call_for_links(s, ranks[i]);
     for (size_t i = 0; i < nr; i++) {
+        const unsigned char *place = places[i % LISTS_AHEAD];
         if (i + BLOCKS_AHEAD < nr)
             __builtin_prefetch(&s->links->blocks[ranks[i + BLOCKS_AHEAD] / CF_LINKS_PER_BLOCK]);
         if (i + LISTS_AHEAD < nr)
-            __builtin_prefetch(cf_links_place(s->links, ranks[i + LISTS_AHEAD]));
-        follow(s, ranks[i], s->head + i);
+            places[i % LISTS_AHEAD] = call_for_links(s, ranks[i + LISTS_AHEAD]);
+        follow(s, ranks[i], place, s->head + i);
     }
     s->head += nr;
 }

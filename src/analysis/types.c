@@ -243,9 +243,23 @@ uint32_t cf_types_of(const struct cf_types *types, size_t number) {
     return rank == CF_NO_CHUNK ? 0 : types->table[rank];
 }
 
+/* Asked for each chunk that pins a page: a live chunk's bit is looked at once. */
 uint32_t cf_types_at(const struct cf_types *types, uint64_t addr) {
-    size_t number = cf_resolver_number_at(types->input.resolver, addr);
-    return number == CF_NO_CHUNK ? 0 : cf_types_of(types, number);
+    const struct cf_resolver *resolver = types->input.resolver;
+    const struct cf_planes *planes = resolver->planes;
+    const struct cf_extent *extent =
+        cf_resolver_in_span(resolver, addr) ? cf_resolver_extent(resolver, addr) : NULL;
+    if (extent == NULL)
+        return 0;
+    if (extent->heap == NULL)
+        return addr == extent->start ? cf_types_of(types, extent->first_number) : 0;
+    uint64_t offset = addr - extent->base;
+    size_t number = extent->first_number + (size_t)(offset >> planes->unit_shift);
+    uint64_t live = cf_ranks_live_bits(planes, number >> 6), bit = 1ull << (number & 63);
+    if ((live & bit) == 0 || (offset & ((1u << planes->unit_shift) - 1)) != 0)
+        return 0;
+    return types->table[cf_ranks_before_word(types->ranks, number >> 6) +
+                        cf_ranks_count_bits(live & (bit - 1))];
 }
 
 static inline void count_chunk(struct cf_types *types, uint32_t index, uint64_t addr,
