@@ -58,7 +58,7 @@ static uint32_t intern(struct belong *belong, const char *name) {
     struct cf_type_key *slot = cf_types_key(belong->types, hash | 1ull << 63, &found);
     if (slot != NULL && found)
         return slot->type;
-    uint32_t type = cf_types_intern(belong->types, name, CF_EVIDENCE_OWNER);
+    uint32_t type = cf_types_add(belong->types, name, CF_EVIDENCE_OWNER);
     if (slot != NULL)
         slot->type = type;
     return type;
@@ -162,7 +162,7 @@ static uint32_t memory_of(struct belong *belong, uint32_t owner) {
         char name[2 * CF_TYPE_NAME_BYTES];
         (void)snprintf(name, sizeof name, "memory of %s", cf_types_name(belong->types, owner));
         cf_typename_shorten(name, CF_TYPE_NAME_BYTES - 1);
-        belong->memory.items[owner] = cf_types_intern(belong->types, name, CF_EVIDENCE_OWNER);
+        belong->memory.items[owner] = intern(belong, name);
     }
     return belong->memory.items[owner];
 }

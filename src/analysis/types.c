@@ -70,6 +70,17 @@ static void copy_masked(char *out, const char *name) {
     out[i] = '\0';
 }
 
+uint32_t cf_types_add(struct cf_types *types, const char *name, enum cf_type_evidence evidence) {
+    if (types->rows.len > CF_TYPES_MAX)
+        return 0;
+    struct cf_type *row = cf_array_push(&types->rows);
+    if (row == NULL)
+        return 0;
+    copy_masked(row->name, name);
+    row->evidence = evidence;
+    return (uint32_t)types->rows.len - 1;
+}
+
 uint32_t cf_types_intern(struct cf_types *types, const char *name,
                          enum cf_type_evidence evidence) {
     char masked[CF_TYPE_NAME_BYTES];
@@ -78,14 +89,7 @@ uint32_t cf_types_intern(struct cf_types *types, const char *name,
         if (types->rows.items[i].evidence == evidence &&
             strcmp(types->rows.items[i].name, masked) == 0)
             return (uint32_t)i;
-    if (types->rows.len > CF_TYPES_MAX)
-        return 0;
-    struct cf_type *row = cf_array_push(&types->rows);
-    if (row == NULL)
-        return 0;
-    memcpy(row->name, masked, sizeof masked);
-    row->evidence = evidence;
-    return (uint32_t)types->rows.len - 1;
+    return cf_types_add(types, masked, evidence);
 }
 
 const struct cf_module_span *cf_types_find_span(const struct cf_types *types, uint64_t addr) {
@@ -306,6 +310,11 @@ size_t cf_types_nr(const struct cf_types *types) {
 
 const char *cf_types_name(const struct cf_types *types, uint32_t type) {
     return types == NULL || type == 0 ? NULL : types->rows.items[type].name;
+}
+
+const char *cf_types_own_name(const struct cf_types *types, uint32_t type) {
+    bool is_memory = types != NULL && types->rows.items[type].memory_of != 0;
+    return is_memory ? NULL : cf_types_name(types, type);
 }
 
 const struct cf_type *cf_types_get(const struct cf_types *types, uint32_t type) {

@@ -112,5 +112,7 @@ size_t cf_types_nr(const struct cf_types *types);
 const struct cf_type *cf_types_get(const struct cf_types *types, uint32_t type);
 /* Its name; NULL for type 0 and where `types` is NULL. */
 const char *cf_types_name(const struct cf_types *types, uint32_t type);
+/* The same, and NULL for memory of another type: that is what a chunk hangs on, not what it is. */
+const char *cf_types_own_name(const struct cf_types *types, uint32_t type);
 
 #endif

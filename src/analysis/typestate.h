@@ -53,6 +53,8 @@ struct cf_types {
 /* types.c: the type with this name; memory out or too many: 0. */
 uint32_t cf_types_intern(struct cf_types *types, const char *name,
                          enum cf_type_evidence evidence);
+/* The same for a name that is known to be new. */
+uint32_t cf_types_add(struct cf_types *types, const char *name, enum cf_type_evidence evidence);
 /* The slot of `key` (not 0); `*found` says whether it is taken. NULL when memory is out, or too
  * many are known. */
 struct cf_type_key *cf_types_key(struct cf_types *types, uint64_t key, bool *found);

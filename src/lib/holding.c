@@ -31,7 +31,8 @@ static bool name_object(const struct cf_holding *holding, const char *heap, uint
     return name != NULL;
 }
 
-/* "g_sessions (prog)", "java.nio.DirectByteBuffer (Java)", "V8 heap (node)". */
+/* "global g_sessions (prog)", "global data of prog", "java.nio.DirectByteBuffer (Java)",
+ * "V8 heap (node)". */
 static enum cf_belong_name name_owner(void *source, const struct cf_root *root, uint64_t addr,
                                       char *out, size_t bytes) {
     const struct cf_holding *holding = source;
@@ -39,11 +40,12 @@ static enum cf_belong_name name_owner(void *source, const struct cf_root *root, 
     char name[LABEL_BYTES / 2], module[64];
     uint64_t offset;
     if (root->kind == CF_ROOT_GLOBAL) {
-        if (!namer->symbol(namer->source, addr, name, sizeof name, &offset))
-            return CF_BELONG_NONE;
         if (!namer->module(namer->source, addr, module, sizeof module, &offset))
             cf_root_label(&holding->reach->roots, root, module, sizeof module); /* its .bss */
-        (void)snprintf(out, bytes, "global %s (%s)", name, module);
+        if (namer->symbol(namer->source, addr, name, sizeof name, &offset))
+            (void)snprintf(out, bytes, "global %s (%s)", name, module);
+        else /* a name for each word would tear an array to pieces */
+            (void)snprintf(out, bytes, "global data of %s", module);
         return CF_BELONG_PLACE;
     }
     const char *heap = cf_objects_heap(&holding->objects, addr);
@@ -213,9 +215,7 @@ static void label_chunk(const struct cf_holding *holding, const struct cf_hop *h
         return;
     }
     const struct cf_extent *extent = cf_resolver_extent_of(resolver, number);
-    uint32_t index = cf_types_of(holding->types, number);
-    bool is_memory = cf_types_get(holding->types, index)->memory_of != 0; /* the way says of whom */
-    const char *type = is_memory ? NULL : cf_types_name(holding->types, index);
+    const char *type = cf_types_own_name(holding->types, cf_types_of(holding->types, number));
     char size[CF_NUMBER_MAX];
     (void)cf_number_bytes(size, cf_resolver_chunk(resolver, extent, number).bytes);
     (void)snprintf(out, bytes, "%s%s%s", type != NULL ? type : "", type != NULL ? ", " : "", size);

@@ -78,7 +78,7 @@ static int insert_top_pins(struct cf_db *db, const struct cf_top_pins *pins,
         cf_insert_u64_if(&in, pin->unlocked_resident.known, pin->unlocked_resident.bytes);
         cf_insert_text(&in, types == NULL
                                 ? NULL
-                                : cf_types_name(types, cf_types_at(types, pin->addr)));
+                                : cf_types_own_name(types, cf_types_at(types, pin->addr)));
         status = cf_insert_row(&in, err);
     }
     return status;

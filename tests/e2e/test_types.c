@@ -60,6 +60,8 @@ static const struct claims_program programs[] = {
     }},
     {"objects-stripped", NULL, NULL, {
         {"without symbols RTTI names the class", TYPE_IS("shop::Book", "vtable", 50000)},
+        {"what has no name is the data's of its program",
+         "SELECT count(*) FROM v_type WHERE memory_of = 'global data of objects-stripped'"},
         {"the largest stands first", FIRST_TYPE_IS("shop::Book")},
     }},
     {"contexts-later", "", NULL, {
