@@ -74,6 +74,7 @@ static const char *unit_name(enum cf_unit unit) {
     static const char *const names[] = {
         [CF_UNIT_TEXT] = "text",       [CF_UNIT_COUNT] = "count",     [CF_UNIT_BYTES] = "bytes",
         [CF_UNIT_PERCENT] = "percent", [CF_UNIT_ADDRESS] = "address", [CF_UNIT_BAR] = "fraction",
+        [CF_UNIT_GROWTH] = "bytes",    [CF_UNIT_MORE] = "count",
     };
     return names[unit];
 }

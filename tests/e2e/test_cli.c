@@ -65,6 +65,10 @@ static const struct cli_case cases[] = {
      "$C report done.db --format json --full >r.txt && python3 \"$T/e2e/validate.py\" "
      "\"$T/../schema/report.schema.json\" r.txt",
      0, "", ""},
+    {"a comparison in JSON fits the schema too",
+     "$C diff done.db done.db --format json >r.txt && python3 \"$T/e2e/validate.py\" "
+     "\"$T/../schema/report.schema.json\" r.txt && grep -c '\"key\": \"growth\"' r.txt >/dev/null",
+     0, "", ""},
     {"what does not fit the schema is found",
      "echo '{\"format\": 1}' >r.txt; python3 \"$T/e2e/validate.py\" "
      "\"$T/../schema/report.schema.json\" r.txt",

@@ -8,7 +8,6 @@
  */
 #include "e2e.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,10 +79,9 @@ static void run_case(void **state) {
 
 static void servers_are_asked_only_on_request(void **state) {
     (void)state;
-    void *client = dlopen("libdebuginfod.so.1", RTLD_NOW);
-    if (!client)
+    /* Not loaded here: libraries that come and go are more than a search for leaks can follow. */
+    if (run_shell("PATH=$PATH:/sbin:/usr/sbin; ldconfig -p | grep -q libdebuginfod.so.1") != 0)
         skip(); /* no client library on this machine */
-    dlclose(client);
     static const char *const options[] = {"", "--debuginfod"};
     for (int i = 0; i < 2; i++) {
         /* The client's libraries are unloaded with what they never free, which is not ours. */
@@ -146,15 +144,28 @@ static void check_says_what_to_pass(void **state) {
     assert_int_equal(run_shell("$C check core --sysroot nowhere"), 3);
 }
 
+/* The file of a library that this test itself has mapped. */
+static bool find_library(const char *name, char out[PATH_ROOM]) {
+    char line[PATH_ROOM + 128];
+    bool found = false;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    assert_non_null(maps);
+    while (!found && fgets(line, sizeof line, maps) != NULL) {
+        const char *path = strchr(line, '/');
+        found = path != NULL && strstr(path, name) != NULL &&
+                sscanf(path, "%4095[^\n]", out) == 1;
+    }
+    fclose(maps);
+    return found;
+}
+
 /* A library that is mapped, and gone afterwards: a copy of one that this test has too. */
 static void one_lost_library_asks_for_an_image(void **state) {
     (void)state;
     char path[PATH_ROOM], core[PATH_ROOM], lost[PATH_ROOM], command[2 * PATH_ROOM];
-    Dl_info info = {0};
-    const void *function = dlsym(RTLD_DEFAULT, "sqlite3_libversion");
-    if (function == NULL || dladdr(function, &info) == 0)
+    if (!find_library("/libsqlite3.so", path))
         skip();
-    snprintf(command, sizeof command, "mkdir lost && cp '%s' lost/liblost.so", info.dli_fname);
+    snprintf(command, sizeof command, "mkdir lost && cp '%s' lost/liblost.so", path);
     assert_int_equal(run_shell(command), 0);
     snprintf(lost, sizeof lost, "%.4000s/lost", folder);
     snprintf(path, sizeof path, "%.4000s/truth", folder);
