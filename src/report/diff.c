@@ -39,6 +39,12 @@ static const struct cf_column size_columns[] = {
     {"more chunks", "more_chunks", CF_UNIT_MORE, 0},
 };
 
+static const struct cf_column hole_columns[] = {
+    {"at least", "from_bytes", CF_UNIT_BYTES, 0},
+    BEFORE_AFTER,
+    {"more holes", "more_holes", CF_UNIT_MORE, 0},
+};
+
 static const struct cf_column leak_columns[] = {
     {"size", "size_bytes", CF_UNIT_BYTES, 0},
     {"type", "type", CF_UNIT_TEXT, CF_IS_OPTIONAL},
@@ -115,6 +121,14 @@ static const struct comparison comparisons[] = {
              " WHERE arena_id IS NULL UNION ALL SELECT class, class_order, 0, bytes"
              " FROM old.v_waste WHERE arena_id IS NULL) GROUP BY class ORDER BY min(class_order)",
       .columns = resident_columns, .nr_columns = NR(resident_columns), .rows = 10}},
+    {"holes", "Holes between live chunks, by size up to the next power of two",
+     {.sql = "SELECT from_bytes, sum(b) AS before, sum(a) AS after, sum(a) - sum(b) AS growth,"
+             " sum(c) AS more_holes" CHANGED
+             "SELECT from_bytes, bytes AS a, 0 AS b, holes AS c FROM main.v_hole_size"
+             " UNION ALL SELECT from_bytes, 0, bytes, -holes FROM old.v_hole_size)"
+             " GROUP BY from_bytes HAVING growth <> 0 OR more_holes <> 0"
+             " ORDER BY from_bytes DESC",
+      .columns = hole_columns, .nr_columns = NR(hole_columns), .rows = 6}},
     {"arenas", "Arenas, largest growth first",
      {.sql = "SELECT arena_id, sum(lb) AS live_before, sum(la) AS live_after,"
              " sum(la) - sum(lb) AS live_growth, sum(fb) AS free_before, sum(fa) AS free_after,"
