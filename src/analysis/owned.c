@@ -72,11 +72,12 @@ look(struct cf_types *types, uint64_t first, uint64_t second, uint64_t third) {
         cf_types_own(types, number, CF_OWNED_VECTOR);
 }
 
-static void look_at_file(struct cf_types *types, const struct cf_live *payload) {
+/* A FILE at word `i`: _IO_MAGIC stands in its flags, _IO_buf_base is its eighth word. */
+static void look_at_file(struct cf_types *types, const struct cf_live *payload, uint64_t i) {
     uint64_t usable, slack;
-    if ((uint32_t)cf_payload_word(types, payload, 0) >> 16 != 0xfbad)
+    if ((uint32_t)cf_payload_word(types, payload, i * types->word) >> 16 != 0xfbad)
         return;
-    uint64_t buffer = cf_payload_word(types, payload, 7 * types->word);
+    uint64_t buffer = cf_payload_word(types, payload, (i + 7) * types->word);
     size_t number = cf_types_buffer_at(types, buffer, &usable, &slack);
     if (number != CF_NO_CHUNK && !cf_types_is_owned(types, number))
         cf_types_own(types, number, CF_OWNED_STDIO);
@@ -122,8 +123,12 @@ look_at_word(struct cf_types *types, const struct cf_live *payload, unsigned wor
 
 static void look_through(struct cf_types *types, const struct cf_live *payload, uint64_t i) {
     uint64_t words = payload->readable >> types->word_shift;
-    for (; (i = next_pointer(types, payload->at, i, words)) + 1 < words; i++)
+    for (; (i = next_pointer(types, payload->at, i, words)) + 1 < words; i++) {
+        /* stdout's own FILE is a global, and its first pointers read like those of a vector. */
+        if (i > 0 && i - 1 + FILE_WORDS <= words)
+            look_at_file(types, payload, i - 1);
         (void)look_at_word(types, payload, types->word, words, i);
+    }
 }
 
 /* Says whether one of the first words has a trait object. */
@@ -141,7 +146,7 @@ look_at_first_words(struct cf_types *types, const struct cf_live *payload, unsig
 /* The first words; and all of an array that begins with trait objects. */
 void cf_types_look_for_owned(struct cf_types *types, const struct cf_live *payload) {
     if (payload->words >= FILE_WORDS)
-        look_at_file(types, payload);
+        look_at_file(types, payload, 0);
     if (payload->words >= CF_LINK_MAP_WORDS)
         cf_types_look_at_link_map(types, payload);
     bool has_traits = types->word == 8 ? look_at_first_words(types, payload, 8)

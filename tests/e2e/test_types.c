@@ -43,6 +43,8 @@ static const struct claims_program programs[] = {
         {"a trait object is known by its holder", TYPE_IS("session_table", "vtable", 5000)},
         {"texts are texts, and other bytes are not", TYPE_IS("(text)", "text", 2000)},
         {"the largest stands first", FIRST_TYPE_IS("session_table")},
+        {"the buffer of stdout is libc's own, not a vector's",
+         TYPE_IS("glibc stdio buffer", "libc", 1)},
         {"what has no name is a variable's memory",
          TYPE_IS("memory of global plains (tables)", "owner", 1500)},
         {"and says so in a column of its own",
