@@ -124,30 +124,21 @@ static void name_roots(struct belong *belong) {
     }
 }
 
-/* Up the way to whoever is known, then down again to note it: no part is walked up twice. */
-static uint32_t owner_of(struct belong *belong, size_t rank) {
-    size_t at = rank, root, from;
-    uint32_t owner = NOT_ASKED;
-    while (owner == NOT_ASKED) {
-        owner = belong->owners[at] & ~BY_OBJECT;
-        if (owner != NOT_ASKED)
-            break;
-        uint32_t type = cf_types_of_rank(belong->types, at);
+/* Chunks come after what led to them: who has a name hands it down. */
+static void hand_down(struct belong *belong) {
+    const struct cf_ways *ways = belong->ways;
+    for (size_t position = 0; position < ways->nr; position++) {
+        uint32_t rank = ways->order[position];
+        if (belong->owners[rank] != NOT_ASKED)
+            continue;
+        size_t before = cf_ways_before(ways, position);
+        uint32_t owner = NOBODY, type = cf_types_of_rank(belong->types, rank);
         if (is_owner(belong, type))
             owner = FIRST_TYPE + type;
-        else if (!cf_ways_get(belong->ways, at, &root, &from) || root != SIZE_MAX)
-            owner = NOBODY;
-        else
-            at = from;
-    }
-    if (belong->owners[at] == NOT_ASKED)
-        belong->owners[at] = owner;
-    for (; rank != at; rank = from) {
+        else if (before != CF_NO_POSITION)
+            owner = belong->owners[ways->order[before]] & ~BY_OBJECT;
         belong->owners[rank] = owner;
-        if (!cf_ways_get(belong->ways, rank, &root, &from))
-            break;
     }
-    return owner;
 }
 
 /* The type of what hangs on `owner`; 0: no room for one more. */
@@ -169,7 +160,7 @@ static uint32_t memory_of(struct belong *belong, uint32_t owner) {
 
 /* The type of what the chunk belongs to; 0: its own bytes say as much. */
 static uint32_t owning_type(struct belong *belong, size_t rank, uint32_t type) {
-    uint32_t owner = is_nameless(belong, type) ? owner_of(belong, rank) : belong->owners[rank];
+    uint32_t owner = belong->owners[rank];
     if (is_buffer(belong, type) && (owner & BY_OBJECT) == 0)
         return 0;
     owner &= ~BY_OBJECT;
@@ -248,6 +239,7 @@ int cf_belong_count(const struct cf_context *ctx, const struct cf_belong_input *
     if (status == CF_OK) {
         belong.owners = belong.file.at;
         name_roots(&belong);
+        hand_down(&belong);
         count_all(&belong, ctx);
     }
     cf_scratch_fini(&belong.file);

@@ -70,22 +70,38 @@ static int push_rest(struct root_list *list, const struct cf_root *root,
     return status;
 }
 
-static void count_chunk(const struct cf_ranks *ranks, size_t rank, struct cf_held *held) {
-    size_t number = cf_ranks_number(ranks, rank);
-    const struct cf_extent *extent = cf_resolver_extent_of(ranks->resolver, number);
-    if (extent == NULL)
-        return;
-    held->chunks++;
-    held->bytes += cf_resolver_chunk(ranks->resolver, extent, number).bytes;
+static bool is_held(const uint64_t *with, const uint64_t *without, size_t rank) {
+    return (with[rank / 64] & ~without[rank / 64]) >> (rank & 63) & 1;
+}
+
+static void compare_heap(const struct cf_ranks *ranks, const struct cf_extent *extent,
+                         const uint64_t *with, const uint64_t *without, struct cf_held *held) {
+    const struct cf_planes *planes = ranks->resolver->planes;
+    size_t rank = cf_ranks_before_word(ranks, extent->plane_word);
+    struct cf_live_walk walk = cf_live_walk(planes, extent->heap);
+    for (; cf_live_walk_next(&walk); rank++) {
+        if (!is_held(with, without, rank))
+            continue;
+        held->chunks++;
+        held->bytes += (uint64_t)walk.units << planes->unit_shift;
+    }
 }
 
 /* Chunks that are reached with the root, and not without it. */
 static void compare(const struct cf_ranks *ranks, const uint64_t *with, const uint64_t *without,
                     struct cf_held *held) {
+    const struct cf_resolver *resolver = ranks->resolver;
     held->chunks = held->bytes = 0;
-    for (size_t word = 0; word < cf_search_words(ranks); word++)
-        for (uint64_t bits = with[word] & ~without[word]; bits != 0; bits &= bits - 1)
-            count_chunk(ranks, word * 64 + (size_t)__builtin_ctzll(bits), held);
+    for (size_t i = 0; i < resolver->nr_extents; i++) {
+        const struct cf_extent *extent = &resolver->extents[i];
+        size_t rank = extent->heap == NULL ? cf_ranks_of(ranks, extent->first_number) : 0;
+        if (extent->heap != NULL) {
+            compare_heap(ranks, extent, with, without, held);
+        } else if (rank != CF_NO_CHUNK && is_held(with, without, rank)) {
+            held->chunks++;
+            held->bytes += extent->end - extent->start;
+        }
+    }
 }
 
 /* Silent chunks count as reached, whoever looks. */

@@ -164,16 +164,16 @@ int cf_search_run(const struct cf_context *ctx, const struct cf_search_input *in
         .pending = {.ranks = input->links->ranks}, .until_tick = TICK_CHUNKS,
         .drops_left = 16 + REREAD_MAX * (cf_links_bytes(input->links) / RESIDENT_MAX),
     };
-    int status = cf_ways_begin(&s.queue, err);
+    int status = cf_ways_begin(&s.queue, ways != NULL, err);
     if (status != CF_OK)
         return status;
     read_roots(ctx, &s);
     follow_all(ctx, &s, block);
     cf_links_drop(input->links);
-    struct cf_ways *found = NULL;
-    status = cf_ways_finish(&s.queue, &found, err);
-    if (status == CF_OK && ways != NULL)
-        *ways = cf_take(&found);
-    cf_ways_free(found);
-    return status;
+    if (ways != NULL)
+        return cf_ways_finish(&s.queue, ways, err);
+    int code = s.queue.order.code;
+    cf_ways_abandon(&s.queue);
+    return code == 0 ? CF_OK
+                     : cf_err_errno(err, CF_EOUTPUT, code, "the search's queue (TMPDIR)");
 }

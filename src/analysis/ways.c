@@ -26,10 +26,10 @@ struct cf_way_stone {
     uint32_t nr_chunks;
 };
 
-int cf_ways_begin(struct cf_ways_writer *writer, struct cf_err *err) {
+int cf_ways_begin(struct cf_ways_writer *writer, bool with_from, struct cf_err *err) {
     *writer = (struct cf_ways_writer){.nr = 0};
     int status = cf_scratch_begin(&writer->order, err);
-    if (status == CF_OK)
+    if (status == CF_OK && with_from)
         status = cf_scratch_begin(&writer->from, err);
     if (status != CF_OK)
         cf_ways_abandon(writer);

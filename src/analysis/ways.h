@@ -48,12 +48,14 @@ static inline uint32_t cf_ways_from_root(size_t root) {
     return 1u << 31 | (uint32_t)root;
 }
 
-/* CF_ENOMEM; CF_EOUTPUT when there is no room in $TMPDIR (or /tmp). */
-int cf_ways_begin(struct cf_ways_writer *writer, struct cf_err *err);
+/* Without `from` it is the queue of a search and no more: nothing to finish, but to be abandoned.
+ * CF_ENOMEM; CF_EOUTPUT when there is no room in $TMPDIR (or /tmp). */
+int cf_ways_begin(struct cf_ways_writer *writer, bool with_from, struct cf_err *err);
 /* The chunk's position is how many were put before it. */
 static inline void cf_ways_put(struct cf_ways_writer *writer, uint32_t rank, uint32_t from) {
     cf_scratch_put_u32(&writer->order, rank);
-    cf_scratch_put_u32(&writer->from, from);
+    if (writer->from.buffer != NULL)
+        cf_scratch_put_u32(&writer->from, from);
     writer->nr++;
 }
 /* Copies the ranks at `nr` positions that were put, from `position` on. */

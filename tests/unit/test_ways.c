@@ -29,7 +29,7 @@ static struct cf_ways *some_ways(uint32_t *ranks, uint32_t *from) {
         ranks[i] = ranks[at];
         ranks[at] = swap;
     }
-    assert_int_equal(cf_ways_begin(&writer, NULL), CF_OK);
+    assert_int_equal(cf_ways_begin(&writer, true, NULL), CF_OK);
     for (uint32_t i = 0; i < ALL; i++) {
         from[i] = i == 0 || next_random(&seed) % 50 == 0 ? cf_ways_from_root(i % 100)
                                                           : next_random(&seed) % i;
@@ -82,7 +82,7 @@ static void the_end_of_a_way_is_the_same_from_everywhere_on_it(void **state) {
     enum { LONG = 9040 };
     struct cf_ways_writer writer;
     struct cf_ways *ways;
-    assert_int_equal(cf_ways_begin(&writer, NULL), CF_OK);
+    assert_int_equal(cf_ways_begin(&writer, true, NULL), CF_OK);
     /* Two long ways, of the even and of the odd positions. */
     for (uint32_t i = 0; i < LONG; i++)
         cf_ways_put(&writer, i, i < 2 ? cf_ways_from_root(3 + i) : i - 2);
@@ -103,7 +103,7 @@ static void no_room_is_an_error_and_leaves_nothing(void **state) {
     struct cf_ways_writer writer;
     struct cf_err err = {.status = CF_OK};
     assert_int_equal(setenv("TMPDIR", "/proc/nowhere", 1), 0);
-    assert_int_equal(cf_ways_begin(&writer, &err), CF_EOUTPUT);
+    assert_int_equal(cf_ways_begin(&writer, true, &err), CF_EOUTPUT);
     assert_int_equal(unsetenv("TMPDIR"), 0);
     assert_non_null(strstr(err.text, "/proc/nowhere"));
 }
