@@ -5,26 +5,10 @@
 #include "analysis/pages.h"
 #include "base/context.h"
 
-enum { DROP_BYTES = 4 << 20 };
-
 static int on_span(void *user, const struct cf_page_span *span, struct cf_err *err) {
     struct cf_kept *kept = user;
     cf_waste_add(&kept->waste, span);
     return cf_page_runs_add(&kept->runs, span, err);
-}
-
-/* Behind the sweep, which goes up within a heap; `heap` NULL: it is at its end. */
-static void drop_behind(struct cf_kept *kept, const struct cf_heap *heap, uint64_t addr) {
-    if (kept->dropping != heap) {
-        if (kept->dropping != NULL)
-            cf_mem_drop(kept->mem, kept->dropped, kept->dropping->end);
-        kept->dropping = heap;
-        kept->dropped = heap == NULL ? 0 : heap->start;
-    }
-    if (heap == NULL || addr - kept->dropped < DROP_BYTES)
-        return;
-    cf_mem_drop(kept->mem, kept->dropped, addr);
-    kept->dropped = addr;
 }
 
 static int on_pins(void *user, const struct cf_heap *heap, const struct cf_pinner *pinners,
@@ -35,8 +19,6 @@ static int on_pins(void *user, const struct cf_heap *heap, const struct cf_pinne
         if (pinners[i].pinned_bytes == 0)
             continue;
         uint32_t type = kept->types == NULL ? 0 : cf_types_at(kept->types, pinners[i].addr);
-        if (kept->types != NULL)
-            drop_behind(kept, heap, pinners[i].addr);
         status = cf_page_pins_add(kept->page_pins, heap->arena_id,
                                   type == 0 ? CF_NO_TYPE : (int32_t)type, pinners[i].addr,
                                   pinners[i].bytes, pinners[i].pinned_bytes, err);
@@ -53,7 +35,6 @@ static int sweep_pages(const struct cf_chunkmap *map, struct cf_kept *kept, stru
         return status;
     const struct cf_page_visitor visitor = {.user = kept, .span = on_span, .pins = on_pins};
     status = cf_pages_sweep(map, &kept->residency, &kept->trim, &visitor, err);
-    drop_behind(kept, NULL, 0);
     cf_page_pins_seal(kept->page_pins);
     return status;
 }
@@ -61,8 +42,7 @@ static int sweep_pages(const struct cf_chunkmap *map, struct cf_kept *kept, stru
 int cf_kept_trim(const struct cf_context *ctx, const struct cf_ptmalloc *pt, struct cf_kept *kept,
                  struct cf_err *err) {
     const struct cf_chunkmap *map = cf_ptmalloc_map(pt);
-    kept->mem = cf_malloc_mem(cf_ptmalloc_malloc(pt));
-    kept->residency = cf_residency_of_mem(kept->mem);
+    kept->residency = cf_residency_of_mem(cf_malloc_mem(cf_ptmalloc_malloc(pt)));
     int status = cf_trim_rule_of(pt, &kept->rule, err);
     cf_progress(ctx, "simulating malloc_trim", 0, 0);
     if (status == CF_OK)

@@ -28,9 +28,6 @@ struct cf_kept {
     struct cf_page_runs runs;
     struct cf_page_pins *page_pins;
     struct cf_types *types; /* borrowed, or NULL */
-    const struct cf_mem *mem;
-    const struct cf_heap *dropping; /* types are read from the core: of this heap's pages */
-    uint64_t dropped;               /* those up to here are given back */
     struct cf_top_pins top_pins;
 };
 
