@@ -179,8 +179,10 @@ const struct cf_rule cf_rules[] = {
         .title = "RETENTION SUSPECTED: {big_chunks:count} live chunks of one size, "
                  "{big_size:bytes}[ ({big_type:text})], hold {big_bytes:bytes}, "
                  "{big_percent:percent} of all that is live.",
-        .detail = "The program still reaches them. " HOLDER KIND "So many of one kind look like a "
-                  "collection that only grows; one core cannot show growth. " UNREACHED
+        .detail = "The program still reaches them. " HOLDER
+                  "[{kind_bytes:bytes} of all that is live is {other_kind:text}. ]"
+                  "So many of one kind look like a collection that only grows; one core cannot "
+                  "show growth. " UNREACHED
                   "Free memory that glibc keeps is {retained_free_bytes:amount}.",
         .advice = "Take a second core later and compare the two: corefrag diff OLD.db NEW.db",
         .sql = "SELECT * FROM v_live_size LIMIT 10",

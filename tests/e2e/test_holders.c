@@ -26,8 +26,9 @@ static const struct claims_program programs[] = {
         {"their registry holds them", HELD_BY("file_log_ops", "global log_registry (truth)")},
         {"with their names, it alone does", KEEPS("log_registry (truth)", 240001)},
         {"the sessions beside them are another's", KEEPS("sessions (truth)", 2000)},
-        {"the verdict names the holder and the type",
-         "SELECT detail LIKE '%Held by global log_registry (truth)%file_log_ops%' FROM v_finding "
+        {"the verdict names the holder and the type, each once",
+         "SELECT title LIKE '%(file_log_ops)%' AND detail NOT LIKE '%file_log_ops%' "
+         "AND detail LIKE '%Held by global log_registry (truth)%' FROM v_finding "
          "WHERE code = 'retention-suspected'"},
     }},
 };
