@@ -100,13 +100,6 @@ static void find_releasable(struct cf_holes *holes, struct cf_hole *hole) {
     hole->releasable = cf_trim_resident_within(holes->trim, &residency, hole->addr, end);
 }
 
-static void add_to_sums(struct cf_hole_sums *sums, uint64_t bytes) {
-    sums->holes++;
-    sums->bytes += bytes;
-    if (bytes > sums->largest)
-        sums->largest = bytes;
-}
-
 static void merge_sums(struct cf_hole_sums *sums, const struct cf_hole_sums *more) {
     sums->holes += more->holes;
     sums->bytes += more->bytes;
@@ -132,7 +125,7 @@ static void count_in_arena(struct arena_holes *arena, const struct cf_hole *hole
         .releasable = {.bytes = hole->releasable.known ? hole->releasable.bytes : 0,
                        .known = hole->releasable.known},
     };
-    add_to_sums(&arena->sums, hole->bytes);
+    merge_sums(&arena->sums, &(struct cf_hole_sums){1, hole->bytes, hole->bytes});
     add_class(&arena->classes[63 - __builtin_clzll(hole->bytes)], &one);
 }
 
@@ -159,7 +152,7 @@ bool cf_holes_close(struct cf_holes *holes, const struct cf_heap *heap, struct c
                            .above = above};
     find_resident(holes, &hole);
     find_releasable(holes, &hole);
-    add_to_sums(&holes->heaps[heap->id], bytes);
+    merge_sums(&holes->heaps[heap->id], &(struct cf_hole_sums){1, bytes, bytes});
     if (heap->arena_id < holes->nr_arenas)
         count_in_arena(&holes->arenas[heap->arena_id], &hole);
     if (bytes < holes->page_bytes)

@@ -70,10 +70,6 @@ static inline bool cf_cursor_u32(struct cf_cursor *cursor, uint32_t *out) {
     return true;
 }
 
-static inline bool cf_cursor_u64(struct cf_cursor *cursor, uint64_t *out) {
-    return cf_cursor_uint(cursor, 8, out);
-}
-
 static inline bool cf_cursor_word(struct cf_cursor *cursor, uint64_t *out) {
     return cf_cursor_uint(cursor, cursor->word_bytes, out);
 }

@@ -9,7 +9,6 @@
 #ifndef CF_CORE_THRIFT_H
 #define CF_CORE_THRIFT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/core.h"
