@@ -3,15 +3,15 @@
  * in the core is a row; what goes wrong with files or memory ends the run and leaves nothing
  * behind.
  */
-#include "analysis/kept.h"
-#include "analysis/leak.h"
-#include "analysis/reach.h"
-#include "analysis/retained.h"
-#include "analysis/sweep.h"
-#include "analysis/types.h"
+#include "retain/kept.h"
+#include "types/leaks.h"
+#include "reach/reach.h"
+#include "reach/dominators.h"
+#include "retain/sweep.h"
+#include "types/types.h"
 #include "base/cleanup.h"
 #include "base/context.h"
-#include "base/crew.h"
+#include "base/thread_pool.h"
 #include "base/err.h"
 #include "lib/holding.h"
 #include "lib/naming.h"
@@ -115,7 +115,7 @@ static void run_side(void *user, size_t index) {
 
 static int run_sides(struct run *run, struct cf_err *err) {
     struct sides sides = {.run = run};
-    cf_crew_run(run->options->threads, 2, run_side, &sides);
+    cf_thread_pool_run(run->options->threads, 2, run_side, &sides);
     for (size_t i = 0; i < 2; i++)
         if (sides.statuses[i] != CF_OK) {
             if (err != NULL)

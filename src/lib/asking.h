@@ -6,9 +6,9 @@
 #ifndef CF_LIB_ASKING_H
 #define CF_LIB_ASKING_H
 
-#include "analysis/kept.h"
-#include "analysis/mark.h"
-#include "analysis/types.h"
+#include "retain/kept.h"
+#include "reach/mark.h"
+#include "types/types.h"
 #include "base/array.h"
 #include "corefrag.h"
 
@@ -32,7 +32,7 @@ struct cf_asking {
 /* `asking` is all zero. CF_ENOMEM. End with cf_asking_fini(). */
 int cf_asking_choose(struct cf_asking *asking, const struct cf_mark *mark,
                      const struct cf_kept *kept, const struct cf_types *types, struct cf_err *err);
-/* Adds samples of the types of memory (analysis/belong.h) that hold the most. */
+/* Adds samples of the types of memory (holders/belong.h) that hold the most. */
 int cf_asking_add_memory(struct cf_asking *asking, const struct cf_types *types,
                          struct cf_err *err);
 void cf_asking_fini(struct cf_asking *asking);

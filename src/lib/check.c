@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analysis/allocators.h"
-#include "analysis/managed.h"
+#include "space/allocators.h"
+#include "runtime/managed.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "lib/check_symbols.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/belong.h"
+#include "holders/belong.h"
 #include "base/cleanup.h"
 #include "base/context.h"
 #include "base/err.h"
@@ -125,10 +125,10 @@ static bool is_same(const struct cf_held *a, const struct cf_held *b) {
 
 /* The answer's weight goes to its root. */
 static int weigh(struct cf_holding *holding, const struct cf_asked *asked, struct cf_err *err) {
-    const struct cf_way *way = cf_holders_way(&holding->holders, asked->addr);
-    if (way == NULL || way->length == 0)
+    const struct cf_path *path = cf_holders_path(&holding->holders, asked->addr);
+    if (path == NULL || path->length == 0)
         return CF_OK;
-    struct cf_held held = held_by(holding, &way->hops.items[0]);
+    struct cf_held held = held_by(holding, &path->hops.items[0]);
     struct cf_heldroot *row = NULL;
     for (size_t i = 0; i < holding->roots.len && row == NULL; i++)
         if (is_same(&holding->roots.items[i].held, &held))
@@ -137,7 +137,7 @@ static int weigh(struct cf_holding *holding, const struct cf_asked *asked, struc
         row = cf_array_push(&holding->roots);
         if (row == NULL)
             return cf_err_nomem(err, sizeof *row, "a holder");
-        *row = (struct cf_heldroot){.held = held, .hop = way->hops.items[0]};
+        *row = (struct cf_heldroot){.held = held, .hop = path->hops.items[0]};
     }
     if (asked->weight > row->weight)
         row->weight = asked->weight;
@@ -190,7 +190,7 @@ int cf_holding_find(struct cf_holding *holding, const struct cf_context *ctx,
                     &variables);
     bool thorough = is_thorough(holding, input->retained);
     int status = cf_asking_choose(&holding->asking, input->reach->mark, input->kept, types, err);
-    if (status == CF_OK && input->reach->ways != NULL && thorough)
+    if (status == CF_OK && input->reach->paths != NULL && thorough)
         status = name_memory(holding, ctx, input->reading->mem, err);
     if (status == CF_OK && thorough)
         status = cf_size_types_count(&holding->sizes, types,
@@ -267,16 +267,16 @@ static void label_root(const struct cf_holding *holding, const struct cf_hop *ho
         label_other(holding, hop, out, bytes);
 }
 
-static void label_hop(const struct cf_holding *holding, const struct cf_way *way, size_t index,
+static void label_hop(const struct cf_holding *holding, const struct cf_path *path, size_t index,
                       char *out, size_t bytes) {
-    const struct cf_hop *hop = &way->hops.items[index];
+    const struct cf_hop *hop = &path->hops.items[index];
     if (hop->root != NULL) {
         label_root(holding, hop, out, bytes);
         return;
     }
     label_chunk(holding, hop, out, bytes);
     size_t used = strlen(out);
-    if (index + 1 < way->hops.len && used < bytes)
+    if (index + 1 < path->hops.len && used < bytes)
         (void)snprintf(out + used, bytes - used, ", at +%" PRIu64, hop->offset);
 }
 
@@ -297,13 +297,13 @@ static const char *kind_phrase(enum cf_root_kind kind) {
 }
 
 /* "global g_sessions (prog) -> HashTable, 8.0 KiB -> 2 more -> Session, 96 B" */
-static void summarise(const struct cf_holding *holding, const struct cf_way *way, char *out,
+static void summarise(const struct cf_holding *holding, const struct cf_path *path, char *out,
                       size_t bytes) {
     char label[LABEL_BYTES];
     size_t used = 0;
     out[0] = '\0';
-    for (size_t i = 0; i + 1 < way->hops.len && i < SUMMARY_HOPS && used < bytes; i++) {
-        const struct cf_hop *hop = &way->hops.items[i];
+    for (size_t i = 0; i + 1 < path->hops.len && i < SUMMARY_HOPS && used < bytes; i++) {
+        const struct cf_hop *hop = &path->hops.items[i];
         if (hop->root != NULL)
             label_root(holding, hop, label, sizeof label);
         else
@@ -313,21 +313,21 @@ static void summarise(const struct cf_holding *holding, const struct cf_way *way
         if (used < bytes)
             used += (size_t)snprintf(out + used, bytes - used, "%s", label);
     }
-    if (way->length > SUMMARY_HOPS + 1 && used < bytes)
+    if (path->length > SUMMARY_HOPS + 1 && used < bytes)
         (void)snprintf(out + used, bytes - used, " -> %" PRIu64 " more",
-                       way->length - 1 - SUMMARY_HOPS);
+                       path->length - 1 - SUMMARY_HOPS);
 }
 
-static int store_way(const struct cf_holding *holding, const struct cf_way *way, struct cf_db *db,
+static int store_path(const struct cf_holding *holding, const struct cf_path *path, struct cf_db *db,
                      struct cf_insert *in, struct cf_err *err) {
     char label[LABEL_BYTES], summary[2 * LABEL_BYTES];
     int status = CF_OK;
-    for (size_t i = 0; i < way->hops.len && status == CF_OK; i++) {
-        label_hop(holding, way, i, label, sizeof label);
-        status = cf_rows_hop(in, way->addr, &way->hops.items[i], label, err);
+    for (size_t i = 0; i < path->hops.len && status == CF_OK; i++) {
+        label_hop(holding, path, i, label, sizeof label);
+        status = cf_rows_hop(in, path->addr, &path->hops.items[i], label, err);
     }
-    summarise(holding, way, summary, sizeof summary);
-    return status == CF_OK ? cf_rows_holder(db, way->addr, summary, err) : status;
+    summarise(holding, path, summary, sizeof summary);
+    return status == CF_OK ? cf_rows_holder(db, path->addr, summary, err) : status;
 }
 
 /* "connections (server)", "thread 4711": the root, not the word in it. */
@@ -357,10 +357,10 @@ static int store_held(const struct cf_holding *holding, struct cf_db *db, struct
 int cf_holding_store(const struct cf_holding *holding, struct cf_db *db, struct cf_err *err) {
     CF_CLEANUP_INSERT struct cf_insert in = {0};
     int status = cf_rows_hops_begin(&in, db, err);
-    for (size_t i = 0; i < holding->holders.ways.len && status == CF_OK; i++) {
-        const struct cf_way *way = &holding->holders.ways.items[i];
-        if (way->length > 0)
-            status = store_way(holding, way, db, &in, err);
+    for (size_t i = 0; i < holding->holders.paths.len && status == CF_OK; i++) {
+        const struct cf_path *path = &holding->holders.paths.items[i];
+        if (path->length > 0)
+            status = store_path(holding, path, db, &in, err);
     }
     if (status == CF_OK)
         status = cf_rows_size_types(db, &holding->sizes, holding->types, err);

@@ -5,13 +5,13 @@
 #ifndef CF_LIB_HOLDING_H
 #define CF_LIB_HOLDING_H
 
-#include "analysis/held.h"
-#include "analysis/holders.h"
-#include "analysis/kept.h"
-#include "analysis/objects.h"
-#include "analysis/reach.h"
-#include "analysis/sizetype.h"
-#include "analysis/types.h"
+#include "holders/held.h"
+#include "holders/holders.h"
+#include "retain/kept.h"
+#include "runtime/objects.h"
+#include "reach/reach.h"
+#include "types/sizetype.h"
+#include "types/types.h"
 #include "base/array.h"
 #include "lib/asking.h"
 #include "lib/naming.h"
@@ -49,7 +49,7 @@ struct cf_holding_input {
 };
 
 /* After the mark, types, pins and the budget. `holding` is all zero; borrows all of `input`. Where
- * `reach` knows no ways, holders stay unknown. What holders keep alive, and whose memory the
+ * `reach` knows no paths, holders stay unknown. What holders keep alive, and whose memory the
  * nameless chunks are, is counted on heaps of up to CF_HELD_CHUNKS_MAX reached chunks, or with
  * `retained`. */
 int cf_holding_find(struct cf_holding *holding, const struct cf_context *ctx,

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/managed.h"
+#include "runtime/managed.h"
 #include "base/path.h"
 #include "sym/demangle.h"
 

@@ -6,8 +6,8 @@
 #ifndef CF_LIB_NAMING_H
 #define CF_LIB_NAMING_H
 
-#include "analysis/objects.h"
-#include "analysis/types.h"
+#include "runtime/objects.h"
+#include "types/types.h"
 #include "lib/reading.h"
 #include "sym/frames.h"
 #include "sym/symbols.h"

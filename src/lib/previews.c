@@ -1,6 +1,6 @@
 #include "lib/previews.h"
 
-#include "analysis/preview.h"
+#include "holders/preview.h"
 #include "store/rows.h"
 
 static int store_one(const struct cf_holding *holding, struct cf_insert *in, uint64_t addr,

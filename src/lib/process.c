@@ -1,6 +1,6 @@
 #include "lib/process.h"
 
-#include "analysis/managed.h"
+#include "runtime/managed.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "store/rows.h"

@@ -7,10 +7,10 @@
 
 #include <stdbool.h>
 
-#include "analysis/allocators.h"
-#include "analysis/budget.h"
-#include "analysis/kernel.h"
-#include "analysis/stacks.h"
+#include "space/allocators.h"
+#include "space/budget.h"
+#include "space/kernel.h"
+#include "libc/stacks.h"
 #include "lib/reading.h"
 #include "libc/environ.h"
 #include "libc/tunables.h"

@@ -1,9 +1,9 @@
 #include "libc/tcache.h"
 
 #include "base/err.h"
-#include "core/thrift.h"
+#include "core/rss_guard.h"
 #include "libc/found.h"
-#include "libc/tcaches.h"
+#include "libc/tcachefind.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -182,12 +182,12 @@ static bool push_tcache(struct cf_malloc *m, uint64_t addr, int32_t thread) {
  * the first. */
 static void choose_layout(struct cf_malloc *m) {
     const struct cf_core *core = cf_mem_core(m->mem);
-    struct cf_thrift thrift = cf_thrift_make(core, cf_core_file_bytes(core), 1);
+    struct cf_rss_guard guard = cf_rss_guard_make(core, cf_core_file_bytes(core), 1);
     size_t votes[LAYOUTS_MAX] = {0}, best = 0;
     size_t nr = cf_nr_tcache_layouts < LAYOUTS_MAX ? cf_nr_tcache_layouts : LAYOUTS_MAX;
     for (size_t k = 0; k < m->tcaches.len; k++) {
         uint64_t size;
-        cf_thrift_step(&thrift);
+        cf_rss_guard_step(&guard);
         if (!cf_chunk_size_at(m, m->tcaches.items[k].addr - 2 * m->word, &size))
             continue;
         for (size_t i = 0; i < nr; i++)
@@ -230,7 +230,7 @@ static bool walk_for_tcaches(struct cf_malloc *m, uint64_t addr) {
 
 static bool walk_heap_starts(struct cf_malloc *m) {
     const struct cf_core *core = cf_mem_core(m->mem);
-    struct cf_thrift thrift = cf_thrift_make(core, cf_core_file_bytes(core), 1);
+    struct cf_rss_guard guard = cf_rss_guard_make(core, cf_core_file_bytes(core), 1);
     for (size_t i = 0; i < m->namespaces.len; i++) {
         uint64_t base = m->namespaces.items[i].par.sbrk_base;
         if (base != 0 && !walk_for_tcaches(m, cf_first_chunk_at(m, base)))
@@ -239,7 +239,7 @@ static bool walk_heap_starts(struct cf_malloc *m) {
     for (size_t i = 0; i < m->heaps.len; i++) {
         const struct cf_heap_info *heap = &m->heaps.items[i];
         uint64_t start = heap->addr + m->heap_info->bytes;
-        cf_thrift_step(&thrift);
+        cf_rss_guard_step(&guard);
         if (heap->prev == 0)
             start = heap->ar_ptr + m->state->bytes;
         if (!walk_for_tcaches(m, cf_first_chunk_at(m, start)))

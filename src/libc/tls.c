@@ -7,9 +7,9 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "core/core.h"
-#include "core/thrift.h"
+#include "core/rss_guard.h"
 #include "libc/found.h"
-#include "libc/tcaches.h"
+#include "libc/tcachefind.h"
 
 #include <stdlib.h>
 
@@ -171,9 +171,9 @@ static int search_tcache(const struct cf_malloc *m, bool has_arena, int64_t aren
 static void read_threads(struct cf_malloc *m, const int64_t *arena_offset,
                          const int64_t *tcache_offset) {
     const struct cf_core *core = cf_mem_core(m->mem);
-    struct cf_thrift thrift = cf_thrift_make(core, cf_core_file_bytes(core), 1);
+    struct cf_rss_guard guard = cf_rss_guard_make(core, cf_core_file_bytes(core), 1);
     for (size_t i = 0; i < m->threads.len; i++) {
-        cf_thrift_step(&thrift);
+        cf_rss_guard_step(&guard);
         const struct cf_core_thread *thread = cf_core_thread(core, i);
         struct cf_thread_malloc *known = &m->threads.items[i];
         uint64_t value;

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/crew.h"
+#include "base/thread_pool.h"
 #include "base/err.h"
-#include "core/thrift.h"
+#include "core/rss_guard.h"
 
 enum {
     UNSORTED = 1,
@@ -118,7 +118,7 @@ struct team {
 struct turns {
     struct cf_ptmalloc *pt;
     const struct cf_planes *planes;
-    struct cf_thrift thrift;
+    struct cf_rss_guard guard;
     struct team teams[TEAMS];
 };
 
@@ -254,7 +254,7 @@ static void take_turns(struct turns *turns, size_t nr_teams) {
         going = false;
         for (size_t i = 0; i < nr_teams; i++) {
             going |= take_turn(turns, &turns->teams[i]);
-            cf_thrift_step(&turns->thrift);
+            cf_rss_guard_step(&turns->guard);
         }
     }
 }
@@ -330,7 +330,7 @@ static void follow_fastbin(struct turns *turns, const struct team *team, uint32_
                      &addr))
         return;
     while (addr != 0 && take_fast(&list, addr)) {
-        cf_thrift_step(&turns->thrift);
+        cf_rss_guard_step(&turns->guard);
         uint64_t field = addr + 2 * pt->word_bytes;
         if (!cf_mem_word(pt->mem, field, &stored))
             break;
@@ -394,7 +394,7 @@ static void follow_some(void *user, size_t index) {
     }
     turns->pt = follow->pt;
     turns->planes = cf_chunkmap_planes(follow->pt->map);
-    turns->thrift = cf_thrift_make(core, cf_core_file_bytes(core), REREADS);
+    turns->guard = cf_rss_guard_make(core, cf_core_file_bytes(core), REREADS);
     size_t nr_teams = start_teams(follow, turns, index);
     take_turns(turns, nr_teams);
     for (size_t i = 0; i < nr_teams; i++) {
@@ -421,12 +421,13 @@ static int merge(struct cf_ptmalloc *pt, struct ledger *ledger, struct cf_err *e
 
 int cf_lists_follow(struct cf_ptmalloc *pt, unsigned nr_threads, struct cf_err *err) {
     const struct cf_core *core = cf_mem_core(pt->mem);
-    size_t nr = pt->arenas.len, share = nr / cf_crew_size(nr_threads) + 1;
+    size_t nr = pt->arenas.len, share = nr / cf_thread_pool_size(nr_threads) + 1;
     struct follow follow = {.pt = pt, .ledgers = calloc(nr + 1, sizeof *follow.ledgers),
                             .nr_teams = share < TEAMS ? share : TEAMS};
     if (follow.ledgers == NULL)
         return cf_err_nomem(err, nr * sizeof *follow.ledgers, "the bins");
-    cf_crew_run(nr_threads, (nr + follow.nr_teams - 1) / follow.nr_teams, follow_some, &follow);
+    cf_thread_pool_run(nr_threads, (nr + follow.nr_teams - 1) / follow.nr_teams, follow_some,
+                       &follow);
     cf_core_drop(core, 0, cf_core_file_bytes(core));
     int status = CF_OK;
     for (size_t i = 0; i < nr; i++) {

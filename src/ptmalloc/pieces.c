@@ -9,7 +9,7 @@
 
 #include "base/checked.h"
 #include "base/err.h"
-#include "core/thrift.h"
+#include "core/rss_guard.h"
 #include "ptmalloc/planes.h"
 #include "ptmalloc/state.h"
 
@@ -178,7 +178,7 @@ struct piece_search {
     uint64_t covered_end; /* of the last piece found: it may cross into the next region */
     uint64_t run_end;     /* of the run of regions that the last one looked at is in */
     uint64_t found_bytes;
-    struct cf_thrift thrift;
+    struct cf_rss_guard guard;
 };
 
 static int search_region(struct piece_search *search, size_t index, struct cf_err *err) {
@@ -191,7 +191,7 @@ static int search_region(struct piece_search *search, size_t index, struct cf_er
     if (!cf_align_up(region->start, page, &at))
         return CF_OK;
     while (at < region->end && search->found_bytes < search->arena->system_mem) {
-        cf_thrift_step(&search->thrift);
+        cf_rss_guard_step(&search->guard);
         if (at < search->covered_end) {
             at = search->covered_end;
         } else if (at >= search->first && at < search->first_end) {
@@ -216,7 +216,7 @@ static int add_scattered_pieces(struct cf_ptmalloc *pt, const struct cf_arena *a
     const struct cf_core *core = cf_mem_core(pt->mem);
     struct piece_search search = {
         .pt = pt, .arena = arena,
-        .thrift = cf_thrift_make(core, cf_core_file_bytes(core), 1),
+        .guard = cf_rss_guard_make(core, cf_core_file_bytes(core), 1),
         .cursor = {.mem = pt->mem, .word_bytes = pt->word_bytes},
     };
     size_t index = cf_mem_lower_bound(pt->mem, sbrk_base);

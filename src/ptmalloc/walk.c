@@ -9,7 +9,7 @@
 
 #include "base/checked.h"
 #include "base/context.h"
-#include "base/crew.h"
+#include "base/thread_pool.h"
 #include "base/err.h"
 #include "libc/tcache.h"
 #include "ptmalloc/state.h"
@@ -401,7 +401,7 @@ int cf_walk_heaps(const struct cf_context *ctx, struct cf_ptmalloc *pt, unsigned
     for (size_t i = 0; i < nr_heaps; i++)
         walks[i] = walk_of(pt, i);
     cf_progress(ctx, "walking the heaps", 0, nr_heaps);
-    cf_crew_run(nr_threads, nr_heaps, walk_one, walks);
+    cf_thread_pool_run(nr_threads, nr_heaps, walk_one, walks);
     int status = CF_OK;
     for (size_t i = 0; i < nr_heaps; i++) {
         if (status == CF_OK)

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/context.h"
-#include "base/crew.h"
+#include "base/thread_pool.h"
 #include "base/err.h"
 #include "store/leaves.h"
 
@@ -21,7 +21,7 @@ struct load {
     pthread_mutex_t lock;
     pthread_cond_t moved;
     size_t turn; /* the part whose leaves get their places next */
-    struct cf_leaves spare[CF_CREW_MOST]; /* that nobody uses just now */
+    struct cf_leaves spare[CF_THREAD_POOL_MOST]; /* that nobody uses just now */
     size_t nr_spare;
     uint64_t rows;
     int status; /* the first failure */
@@ -120,7 +120,7 @@ int cf_chunk_load(const struct cf_chunk_loading *loading, struct cf_err *err) {
     if (status != CF_OK)
         return status;
     load.places = places;
-    cf_crew_run(loading->nr_threads, nr_places - 1, load_part, &load);
+    cf_thread_pool_run(loading->nr_threads, nr_places - 1, load_part, &load);
     for (size_t i = 0; i < load.nr_spare; i++)
         cf_leaves_fini(&load.spare[i]);
     loading->source->rows = load.rows;

@@ -1,5 +1,5 @@
 /*
- * The table `chunk` filled with table pages, past SQLite (store/pages.h), by several threads: each
+ * The table `chunk` filled with table pages, past SQLite (store/btree.h), by several threads: each
  * makes the leaves of a part of the rows, gives them their places when all parts before have
  * theirs, and writes them. Parts are cut by the heaps alone, so the file is the same whatever the
  * number of threads.
@@ -12,7 +12,7 @@
 #include "corefrag.h"
 #include "store/chunk_source.h"
 #include "store/large_free.h"
-#include "store/pages.h"
+#include "store/btree.h"
 
 struct cf_context;
 

@@ -1,7 +1,7 @@
 /*
  * Rows of a table (INTEGER PRIMARY KEY, integer, integer) as finished leaf pages in memory. A leaf
  * knows neither its own number nor its neighbours', so leaves can be made by several threads, each
- * its own part of the rows; store/pages.h then gives them their places in the file.
+ * its own part of the rows; store/btree.h then gives them their places in the file.
  */
 #ifndef CF_STORE_LEAVES_H
 #define CF_STORE_LEAVES_H

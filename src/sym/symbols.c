@@ -13,7 +13,7 @@
 #include "base/context.h"
 #include "base/err.h"
 #include "sym/dynamic.h"
-#include "sym/files.h"
+#include "sym/findfile.h"
 #include "sym/image.h"
 #include "sym/symtab.h"
 

@@ -2,7 +2,7 @@
  * What stands at an address, by name: the second witness beside the bytes of the core, never the
  * first. For each module, when it is first asked about, the best table that can be had and trusted
  * is read: .symtab of the file or of its debug file, else .dynsym of the file, else .dynsym in the
- * core itself. sym/files.h says where files are looked for and why a wrong one is never used.
+ * core itself. sym/findfile.h says where files are looked for and why a wrong one is never used.
  *
  * Owns the files; borrows the address space and the modules. Looking up reads files, so one object
  * belongs to one thread at a time. Memory is bounded: 16 bytes a symbol, at most 4 million.

@@ -56,7 +56,7 @@ static long run_measured(char *const argv[]) {
     return usage.ru_maxrss;
 }
 
-static void expect_thrift(char *const argv[]) {
+static void expect_small_resident_set(char *const argv[]) {
     long kib = run_measured(argv);
 #ifndef __SANITIZE_ADDRESS__
     if (kib > RESIDENT_KIB_MAX)
@@ -87,8 +87,8 @@ static void run_case(void **state) {
     if (is_large)
         (void)run_measured(analyze);
     else
-        expect_thrift(analyze);
-    expect_thrift(check);
+        expect_small_resident_set(analyze);
+    expect_small_resident_set(check);
     snprintf(path, sizeof path, "%s/x.db", folder);
     sqlite3 *db;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);

@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analysis/mark.h"
-#include "analysis/reach.h"
+#include "reach/mark.h"
+#include "reach/reach.h"
 #include "core/core.h"
 #include "mem/mem.h"
 #include "ptmalloc/chunkmap.h"

@@ -13,7 +13,7 @@
 #include "base/checked.h"
 #include "base/cleanup.h"
 #include "base/context.h"
-#include "base/crew.h"
+#include "base/thread_pool.h"
 #include "base/err.h"
 
 #define U64_MAX UINT64_MAX
@@ -181,19 +181,19 @@ static void count_job(void *user, size_t index) {
     ((unsigned char *)user)[index]++;
 }
 
-static void a_crew_does_each_job_once(void **state) {
+static void a_pool_does_each_job_once(void **state) {
     (void)state;
-    for (unsigned threads = 0; threads < 2 * CF_CREW_MOST; threads += 3) {
+    for (unsigned threads = 0; threads < 2 * CF_THREAD_POOL_MOST; threads += 3) {
         unsigned char done[JOBS + 1] = {0}, expected[JOBS + 1];
         memset(expected, 1, JOBS);
         expected[JOBS] = 0;
-        cf_crew_run(threads, JOBS, count_job, done);
+        cf_thread_pool_run(threads, JOBS, count_job, done);
         assert_memory_equal(done, expected, sizeof done);
     }
-    cf_crew_run(4, 0, count_job, NULL);
-    assert_in_range(cf_crew_size(0), 1, CF_CREW_MOST);
-    assert_int_equal(cf_crew_size(1), 1);
-    assert_int_equal(cf_crew_size(1000), CF_CREW_MOST);
+    cf_thread_pool_run(4, 0, count_job, NULL);
+    assert_in_range(cf_thread_pool_size(0), 1, CF_THREAD_POOL_MOST);
+    assert_int_equal(cf_thread_pool_size(1), 1);
+    assert_int_equal(cf_thread_pool_size(1000), CF_THREAD_POOL_MOST);
 }
 
 int main(void) {
@@ -210,7 +210,7 @@ int main(void) {
         cmocka_unit_test(nobody_has_to_want_the_error),
         cmocka_unit_test(the_log_goes_to_the_caller_or_nowhere),
         cmocka_unit_test(a_taken_pointer_is_not_freed),
-        cmocka_unit_test(a_crew_does_each_job_once),
+        cmocka_unit_test(a_pool_does_each_job_once),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/belong.h"
-#include "analysis/sizetype.h"
+#include "holders/belong.h"
+#include "types/sizetype.h"
 #include "rootworld.h"
 
 enum { CODE = 0x400000, DATA = 0x500000, LONG = 20000 };

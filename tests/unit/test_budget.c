@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/budget.h"
-#include "analysis/unclaimed.h"
+#include "space/budget.h"
+#include "space/unclaimed.h"
 #include "base/cleanup.h"
 #include "synth.h"
 

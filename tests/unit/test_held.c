@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/held.h"
+#include "holders/held.h"
 #include "rootworld.h"
 
 /* Three words of globals and one of a stack:

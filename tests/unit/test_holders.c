@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/holders.h"
+#include "holders/holders.h"
 #include "rootworld.h"
 
 static struct cf_holders holders; /* of the test that runs */
@@ -31,19 +31,19 @@ static void settle(struct rootworld *w) {
 /* The way to `addr` is the root, then the chunks `hops`, ended by 0. */
 static void assert_way(uint64_t addr, enum cf_root_kind kind,
                        uint64_t root_addr, const uint64_t *hops) {
-    const struct cf_way *way = cf_holders_way(&holders, addr);
-    assert_non_null(way);
-    assert_true(way->length >= 2);
-    assert_int_equal(way->hops.len, way->length);
-    assert_non_null(way->hops.items[0].root);
-    assert_int_equal(way->hops.items[0].root->kind, kind);
-    assert_int_equal(way->hops.items[0].addr, root_addr);
-    for (size_t i = 1; i < way->hops.len; i++) {
-        assert_null(way->hops.items[i].root);
-        assert_int_equal(way->hops.items[i].addr, hops[i - 1]);
-        assert_int_equal(way->hops.items[i].hop, i);
+    const struct cf_path *path = cf_holders_path(&holders, addr);
+    assert_non_null(path);
+    assert_true(path->length >= 2);
+    assert_int_equal(path->hops.len, path->length);
+    assert_non_null(path->hops.items[0].root);
+    assert_int_equal(path->hops.items[0].root->kind, kind);
+    assert_int_equal(path->hops.items[0].addr, root_addr);
+    for (size_t i = 1; i < path->hops.len; i++) {
+        assert_null(path->hops.items[i].root);
+        assert_int_equal(path->hops.items[i].addr, hops[i - 1]);
+        assert_int_equal(path->hops.items[i].hop, i);
     }
-    assert_int_equal(hops[way->hops.len - 1], 0);
+    assert_int_equal(hops[path->hops.len - 1], 0);
 }
 
 static void the_shortest_way_is_told_hop_by_hop(void **state) {
@@ -63,16 +63,16 @@ static void the_shortest_way_is_told_hop_by_hop(void **state) {
         ask(table);
         ask(item); /* twice is once */
         settle(w);
-        assert_int_equal(holders.ways.len, 2);
+        assert_int_equal(holders.paths.len, 2);
         assert_way(item, CF_ROOT_GLOBAL, rw_root_word(w, CF_ROOT_GLOBAL, 5),
                    (uint64_t[]){table, entry, item, 0});
         assert_way(table, CF_ROOT_GLOBAL, rw_root_word(w, CF_ROOT_GLOBAL, 5),
                    (uint64_t[]){table, 0});
-        const struct cf_way *way = cf_holders_way(&holders, item);
-        assert_int_equal(way->hops.items[1].offset, 3 * w->word);
-        assert_int_equal(way->hops.items[2].offset, 2 * w->word);
-        assert_int_equal(way->hops.items[3].offset, 0);
-        assert_null(cf_holders_way(&holders, entry)); /* nobody asked */
+        const struct cf_path *path = cf_holders_path(&holders, item);
+        assert_int_equal(path->hops.items[1].offset, 3 * w->word);
+        assert_int_equal(path->hops.items[2].offset, 2 * w->word);
+        assert_int_equal(path->hops.items[3].offset, 0);
+        assert_null(cf_holders_path(&holders, entry)); /* nobody asked */
         finish(w);
     }
 }
@@ -132,11 +132,11 @@ static void rings_end_and_what_nothing_reaches_has_no_way(void **state) {
     assert_way(ring[2], CF_ROOT_TLS, rw_root_word(w, CF_ROOT_TLS, 0),
                (uint64_t[]){ring[0], ring[1], ring[2], 0});
     for (size_t i = 1; i < sizeof asked / sizeof *asked; i++) {
-        const struct cf_way *way = cf_holders_way(&holders, asked[i]);
-        assert_non_null(way);
+        const struct cf_path *path = cf_holders_path(&holders, asked[i]);
+        assert_non_null(path);
         if (asked[i] != tcache) {
-            assert_int_equal(way->length, 0);
-            assert_int_equal(way->hops.len, 0);
+            assert_int_equal(path->length, 0);
+            assert_int_equal(path->hops.len, 0);
         }
     }
     finish(w);
@@ -157,7 +157,7 @@ static void mmapped_chunks_hold_and_are_held(void **state) {
     settle(w);
     assert_way(last, CF_ROOT_MAPPING, rw_root_word(w, CF_ROOT_MAPPING, 1),
                (uint64_t[]){first, MMAPPED_AT, last, 0});
-    assert_int_equal(cf_holders_way(&holders, last)->hops.items[2].offset, 0x3fef0);
+    assert_int_equal(cf_holders_path(&holders, last)->hops.items[2].offset, 0x3fef0);
     finish(w);
 }
 
@@ -184,11 +184,11 @@ static void in_wide_steps_what_says_most_still_goes_first(void **state) {
     settle(w);
     for (size_t i = 0; i < WIDE; i += 997) {
         bool has_global = false;
-        const struct cf_way *way = cf_holders_way(&holders, ends[i].addr);
-        assert_int_equal(way->length, 4);
+        const struct cf_path *path = cf_holders_path(&holders, ends[i].addr);
+        assert_int_equal(path->length, 4);
         for (unsigned k = 0; k < WIDE && !has_global; k++)
             has_global = k % 10 != 0 && (k * 7919ull + 1) % WIDE / 10 * 10 + k % 10 == i;
-        assert_int_equal(way->hops.items[0].root->kind,
+        assert_int_equal(path->hops.items[0].root->kind,
                          has_global ? CF_ROOT_GLOBAL : CF_ROOT_STACK);
     }
     finish(w);
@@ -210,13 +210,13 @@ static void a_list_of_a_million_is_told_by_its_ends(void **state) {
     settle(w);
     for (size_t i = 0; i < ASKED_OF_LONG; i++) {
         size_t place = LONG - 1 - i * 37;
-        const struct cf_way *way = cf_holders_way(&holders, w->chunks[place].addr);
-        assert_int_equal(way->length, place + 2);
-        assert_int_equal(way->hops.len, CF_HOPS_MAX);
-        assert_int_equal(way->hops.items[0].addr, rw_root_word(w, CF_ROOT_GLOBAL, 3));
-        assert_int_equal(way->hops.items[1].hop, way->length - (CF_HOPS_MAX - 1));
-        assert_int_equal(way->hops.items[CF_HOPS_MAX - 1].addr, w->chunks[place].addr);
-        assert_int_equal(way->hops.items[CF_HOPS_MAX - 2].addr, w->chunks[place - 1].addr);
+        const struct cf_path *path = cf_holders_path(&holders, w->chunks[place].addr);
+        assert_int_equal(path->length, place + 2);
+        assert_int_equal(path->hops.len, CF_HOPS_MAX);
+        assert_int_equal(path->hops.items[0].addr, rw_root_word(w, CF_ROOT_GLOBAL, 3));
+        assert_int_equal(path->hops.items[1].hop, path->length - (CF_HOPS_MAX - 1));
+        assert_int_equal(path->hops.items[CF_HOPS_MAX - 1].addr, w->chunks[place].addr);
+        assert_int_equal(path->hops.items[CF_HOPS_MAX - 2].addr, w->chunks[place - 1].addr);
     }
     finish(w);
 }
@@ -237,11 +237,11 @@ static void chunks_of_one_unit_that_name_themselves_end_the_search(void **state)
     ask(small[3]);
     ask(held);
     settle(w);
-    assert_int_equal(holders.ways.len, 3);
+    assert_int_equal(holders.paths.len, 3);
     finish(w);
 }
 
-/* Then it is known what is reached, and not by which ways. */
+/* Then it is known what is reached, and not by which paths. */
 static void where_no_temporary_file_can_be_made_there_are_no_ways(void **state) {
     (void)state;
     struct rootworld *w = rootworld_new(CF_MACHINE_X86_64, 8, PAGE);
@@ -251,8 +251,8 @@ static void where_no_temporary_file_can_be_made_there_are_no_ways(void **state) 
     assert_int_equal(setenv("TMPDIR", "/proc/nowhere", 1), 0);
     settle(w);
     assert_int_equal(unsetenv("TMPDIR"), 0);
-    assert_null(w->reach.ways);
-    assert_int_equal(cf_holders_way(&holders, held)->length, 0);
+    assert_null(w->reach.paths);
+    assert_int_equal(cf_holders_path(&holders, held)->length, 0);
     assert_true(cf_mark_reached_at(w->reach.mark, held));
     assert_false(cf_mark_reached_at(w->reach.mark, lost));
     finish(w);
@@ -263,7 +263,7 @@ static void nothing_asked_costs_nothing(void **state) {
     struct rootworld *w = rootworld_new(CF_MACHINE_X86_64, 8, PAGE);
     (void)rw_add(w, 2);
     settle(w);
-    assert_int_equal(holders.ways.len, 0);
+    assert_int_equal(holders.paths.len, 0);
     finish(w);
 }
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/sweep.h"
+#include "retain/sweep.h"
 #include "base/cleanup.h"
 #include "mem/mem.h"
 #include "synth.h"

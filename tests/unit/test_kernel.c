@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/kernel.h"
+#include "space/kernel.h"
 #include "base/cleanup.h"
 #include "synth.h"
 

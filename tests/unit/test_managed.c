@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/allocators.h"
-#include "analysis/managed.h"
+#include "space/allocators.h"
+#include "runtime/managed.h"
 #include "base/cleanup.h"
 #include "synth.h"
 

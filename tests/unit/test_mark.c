@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/leak.h"
-#include "analysis/mark.h"
+#include "types/leaks.h"
+#include "reach/mark.h"
 #include "core/core.h"
 #include "mem/mem.h"
 #include "ptmalloc/chunkmap_build.h"

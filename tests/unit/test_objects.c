@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "analysis/objects.h"
+#include "runtime/objects.h"
 #include "core/core.h"
 #include "synth.h"
 

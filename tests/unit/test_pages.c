@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/pagepin.h"
-#include "analysis/pagerun.h"
-#include "analysis/pages.h"
-#include "analysis/trim.h"
-#include "analysis/waste.h"
+#include "retain/pagepin.h"
+#include "retain/pagerun.h"
+#include "retain/pages.h"
+#include "retain/trim.h"
+#include "retain/waste.h"
 #include "toyheap.h"
 
 enum { PAGE = 4096, NR_ARENAS = 3 };

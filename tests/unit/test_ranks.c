@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/ranks.h"
+#include "reach/ranks.h"
 #include "rootworld.h"
 
 static uint32_t next_random(uint32_t *seed) {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/retained.h"
+#include "reach/dominators.h"
 #include "rootworld.h"
 
 static struct cf_retained find(struct rootworld *w) {

@@ -8,7 +8,7 @@
 #include <elf.h>
 #include <string.h>
 
-#include "analysis/roots.h"
+#include "reach/roots.h"
 #include "core/core.h"
 #include "libc/malloc.h"
 #include "mem/mem.h"

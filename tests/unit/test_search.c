@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "analysis/search.h"
+#include "reach/search.h"
 #include "rootworld.h"
 
 static uint64_t random_below(uint64_t *seed, uint64_t limit) {
@@ -67,7 +67,7 @@ static void what_the_search_reaches_is_what_the_mark_reaches(void **state) {
     for (uint64_t seed = 1; seed <= 60; seed++) {
         struct rootworld *w = random_world(seed);
         rw_mark(w);
-        assert_non_null(w->reach.ways);
+        assert_non_null(w->reach.paths);
         struct cf_mark *mark = mark_from_core(w);
         for (size_t i = 0; i < w->nr_chunks; i++, all++) {
             bool is_reached = cf_mark_reached_at(mark, w->chunks[i].addr);
@@ -125,10 +125,10 @@ static void ways_are_the_shortest(void **state) {
         uint32_t *steps = distances(&w->reach.links, w);
         for (size_t rank = 0; rank < w->reach.ranks.nr; rank++) {
             size_t position;
-            cf_ways_find(w->reach.ways, &rank, 1, &position);
+            cf_paths_find(w->reach.paths, &rank, 1, &position);
             assert_int_equal(position != CF_NO_POSITION, steps[rank] != 0);
             if (steps[rank] != 0)
-                assert_int_equal(cf_ways_end(w->reach.ways, position).nr_chunks, steps[rank]);
+                assert_int_equal(cf_paths_end(w->reach.paths, position).nr_chunks, steps[rank]);
         }
         free(steps);
         rootworld_free(w);

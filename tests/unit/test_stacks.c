@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <elf.h>
 
-#include "analysis/stacks.h"
+#include "libc/stacks.h"
 #include "core/core.h"
 #include "mem/mem.h"
 #include "synth.h"

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "store/pages.h"
+#include "store/btree.h"
 
 static char path[64];
 

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/freeing.h"
-#include "analysis/toppin.h"
-#include "analysis/trim.h"
+#include "retain/freeing.h"
+#include "retain/toppin.h"
+#include "retain/trim.h"
 #include "toyheap.h"
 
 static const struct toy_residency all_resident = {.page_bytes = 4096};

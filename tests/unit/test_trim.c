@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/trim.h"
+#include "retain/trim.h"
 #include "toyheap.h"
 
 static const struct toy_residency all_resident = {.page_bytes = 4096};

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/typename.h"
+#include "types/typename.h"
 
 enum { MAX = 60 };
 

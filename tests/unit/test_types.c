@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/types.h"
+#include "types/types.h"
 #include "core/core.h"
 #include "mem/mem.h"
 #include "ptmalloc/chunkmap_build.h"

@@ -9,8 +9,8 @@
 #ifndef CF_TESTS_TOYHEAP_H
 #define CF_TESTS_TOYHEAP_H
 
-#include "analysis/residency.h"
-#include "analysis/trimrule.h"
+#include "retain/resident.h"
+#include "retain/trimrule.h"
 #include "ptmalloc/chunkmap.h"
 
 struct toy_heap {

@@ -1,0 +1,209 @@
+#include "holders/holders.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "reach/scan.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+
+enum { RESIDENT_MAX = 64 << 20 }; /* then pages are given back */
+
+struct telling {
+    const struct cf_mem *mem;
+    const struct cf_reach *reach;
+    const struct cf_resolver *resolver;
+};
+
+int cf_holders_ask(struct cf_holders *holders, uint64_t addr, struct cf_err *err) {
+    struct cf_path *path = cf_array_push(&holders->paths);
+    if (path == NULL)
+        return cf_err_nomem(err, sizeof *path, "a path to a chunk");
+    path->addr = addr;
+    return CF_OK;
+}
+
+static int compare_paths(const void *a, const void *b) {
+    const struct cf_path *left = a, *right = b;
+    return left->addr < right->addr ? -1 : left->addr > right->addr;
+}
+
+static struct cf_path *find_path(const struct cf_holders *holders, uint64_t addr) {
+    size_t low = 0, high = holders->paths.len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (holders->paths.items[middle].addr < addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == holders->paths.len || holders->paths.items[low].addr != addr)
+        return NULL;
+    return &holders->paths.items[low];
+}
+
+const struct cf_path *cf_holders_path(const struct cf_holders *holders, uint64_t addr) {
+    return find_path(holders, addr);
+}
+
+static void sort_asked(struct cf_holders *holders) {
+    if (holders->paths.len == 0)
+        return;
+    qsort(holders->paths.items, holders->paths.len, sizeof *holders->paths.items, compare_paths);
+    size_t kept = 1;
+    for (size_t i = 1; i < holders->paths.len; i++)
+        if (holders->paths.items[i].addr != holders->paths.items[kept - 1].addr)
+            holders->paths.items[kept++] = holders->paths.items[i];
+    holders->paths.len = kept;
+}
+
+struct target {
+    const struct cf_resolver *resolver;
+    size_t number;
+    uint64_t found; /* index of the word, or UINT64_MAX */
+};
+
+/* Which word of `bytes` leads to the target. */
+static void find_word(struct target *target, const unsigned char *bytes, size_t nr_words) {
+    unsigned w = target->resolver->word_bytes;
+    for (size_t i = 0; i < nr_words && target->found == UINT64_MAX; i++) {
+        uint64_t word = 0;
+        memcpy(&word, bytes + i * w, w);
+        if (cf_resolver_target(target->resolver, word) == target->number)
+            target->found = i;
+    }
+}
+
+static uint64_t find_in_range(const struct telling *telling, uint64_t start, uint64_t end,
+                              size_t number) {
+    struct cf_scan scan = {.mem = telling->mem, .addr = start, .end = end};
+    const unsigned char *bytes;
+    size_t nr_words;
+    while (cf_scan_next(&scan, &bytes, &nr_words)) {
+        struct target target = {telling->resolver, number, UINT64_MAX};
+        uint64_t base = scan.addr - nr_words * telling->resolver->word_bytes;
+        find_word(&target, bytes, nr_words);
+        if (target.found != UINT64_MAX)
+            return base + target.found * telling->resolver->word_bytes;
+    }
+    return 0;
+}
+
+static bool keep_hop(struct cf_path *path, const struct cf_hop *hop) {
+    struct cf_hop *slot = cf_array_push(&path->hops);
+    if (slot != NULL)
+        *slot = *hop;
+    return slot != NULL;
+}
+
+/* The chunk's hop; its pointer to the one behind it, which is `to`. */
+static struct cf_hop chunk_hop(const struct telling *telling, size_t number, size_t to) {
+    const struct cf_resolver *resolver = telling->resolver;
+    const struct cf_extent *extent = cf_resolver_extent_of(resolver, number);
+    struct cf_numbered chunk = cf_resolver_chunk(resolver, extent, number);
+    uint64_t user = chunk.addr + 2 * resolver->word_bytes;
+    struct cf_hop hop = {.addr = chunk.addr};
+    if (to == CF_NO_CHUNK)
+        return hop;
+    uint64_t end = cf_resolver_payload_end(resolver, extent, chunk.addr, chunk.bytes);
+    hop.offset = find_in_range(telling, user, end, to) - user;
+    return hop;
+}
+
+/* From the chunk back to its root; `hop` counts from the chunk until the path is turned round. */
+static bool walk_back(const struct telling *telling, struct cf_path *path, size_t position) {
+    const struct cf_ranks *ranks = &telling->reach->ranks;
+    struct cf_paths *paths = telling->reach->paths;
+    const struct cf_path_end end = cf_paths_end(paths, position);
+    size_t to = CF_NO_CHUNK;
+    path->length = end.nr_chunks + 1;
+    for (uint64_t steps = 0; position != CF_NO_POSITION && steps + 1 < CF_HOPS_MAX; steps++) {
+        size_t number = cf_ranks_number(ranks, paths->order[position]);
+        struct cf_hop hop = chunk_hop(telling, number, to);
+        hop.hop = steps;
+        if (!keep_hop(path, &hop))
+            return false;
+        to = number;
+        position = cf_paths_before(paths, position);
+    }
+    const struct cf_root *row = &telling->reach->roots.rows.items[end.root];
+    struct cf_hop hop = {.root = row, .hop = path->length - 1};
+    if (row->kind != CF_ROOT_REGISTER)
+        hop.addr = find_in_range(telling, row->start, row->end,
+                                 cf_ranks_number(ranks, paths->order[end.first]));
+    return keep_hop(path, &hop);
+}
+
+static void turn_round(struct cf_path *path) {
+    size_t len = path->hops.len;
+    for (size_t i = 0; i < len / 2; i++) {
+        struct cf_hop swap = path->hops.items[i];
+        path->hops.items[i] = path->hops.items[len - 1 - i];
+        path->hops.items[len - 1 - i] = swap;
+    }
+    for (size_t i = 0; i < len; i++)
+        path->hops.items[i].hop = path->length - 1 - path->hops.items[i].hop;
+}
+
+/* The pages of the core and of the paths would count as our memory otherwise. */
+static void give_back(const struct telling *telling) {
+    cf_paths_drop(telling->reach->paths);
+    for (size_t i = 0; i < telling->resolver->nr_extents; i++)
+        cf_mem_drop(telling->mem, telling->resolver->extents[i].start,
+                    telling->resolver->extents[i].end);
+}
+
+/* Ranks grow with addresses but for mmapped chunks, which stand behind. */
+static int compare_ranks(const void *a, const void *b) {
+    size_t left = *(const size_t *)a, right = *(const size_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+static size_t rank_of(const struct telling *telling, uint64_t addr) {
+    size_t number = cf_resolver_number_at(telling->resolver, addr);
+    return number == CF_NO_CHUNK ? CF_NO_CHUNK : cf_ranks_of(&telling->reach->ranks, number);
+}
+
+/* `room` is for two numbers a path. */
+static int tell_paths(const struct telling *telling, struct cf_holders *holders, size_t *room,
+                     struct cf_err *err) {
+    size_t nr = holders->paths.len;
+    size_t *ranks = room, *positions = room + nr;
+    for (size_t i = 0; i < nr; i++)
+        ranks[i] = rank_of(telling, holders->paths.items[i].addr);
+    qsort(ranks, nr, sizeof *ranks, compare_ranks);
+    cf_paths_find(telling->reach->paths, ranks, nr, positions);
+    for (size_t i = 0; i < nr; i++) {
+        struct cf_path *path = &holders->paths.items[i];
+        size_t rank = rank_of(telling, path->addr);
+        const size_t *at = bsearch(&rank, ranks, nr, sizeof *ranks, compare_ranks);
+        if (rank == CF_NO_CHUNK || at == NULL || positions[at - ranks] == CF_NO_POSITION)
+            continue; /* its length stays 0 */
+        if (!walk_back(telling, path, positions[at - ranks]))
+            return cf_err_nomem(err, sizeof(struct cf_hop), "a path to a chunk");
+        turn_round(path);
+        if (cf_scratch_resident() > RESIDENT_MAX)
+            give_back(telling);
+    }
+    return CF_OK;
+}
+
+int cf_holders_find(struct cf_holders *holders, const struct cf_mem *mem,
+                    const struct cf_reach *reach, struct cf_err *err) {
+    const struct telling telling = {mem, reach, cf_mark_resolver(reach->mark)};
+    sort_asked(holders);
+    if (holders->paths.len == 0 || reach->paths == NULL)
+        return CF_OK;
+    CF_CLEANUP_FREE size_t *room = calloc(2 * holders->paths.len, sizeof *room);
+    if (room == NULL)
+        return cf_err_nomem(err, 2 * holders->paths.len * sizeof *room, "the paths to chunks");
+    int status = tell_paths(&telling, holders, room, err);
+    give_back(&telling);
+    return status;
+}
+
+void cf_holders_fini(struct cf_holders *holders) {
+    for (size_t i = 0; i < holders->paths.len; i++)
+        cf_array_free(&holders->paths.items[i].hops);
+    cf_array_free(&holders->paths);
+}

@@ -1,0 +1,98 @@
+/*
+ * The shortest paths from roots to chunks, as a search in breadth (reach/search.h) leaves them:
+ * the chunks in the order in which they were reached, each a position, and for each whence it was
+ * reached. Both are written from their beginning to their end, in temporary files, 8 bytes a chunk
+ * that is reached; chunks are ranks (reach/ranks.h).
+ *
+ *     position   0        1        2   3   4 ...
+ *     order      rank     rank     ...
+ *     from       root 0   root 3   0   0   1 ...      a position is above that of its parent
+ */
+#ifndef CF_REACH_PATHS_H
+#define CF_REACH_PATHS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/scratch.h"
+#include "corefrag.h"
+
+struct cf_path_stone;
+
+struct cf_paths {
+    size_t nr; /* positions */
+    const uint32_t *order;
+    const uint32_t *from;
+    struct cf_scratch order_file;
+    struct cf_scratch from_file;
+    uint32_t *places; /* 1 + position, by rank; 0: not reached; NULL: cf_paths_index() */
+    struct cf_scratch places_file;
+    struct cf_path_stone *stones; /* internal */
+};
+
+/* What is not a position. */
+#define CF_NO_POSITION SIZE_MAX
+
+static const uint32_t CF_PATHS_MAX = (1u << 31) - 2; /* positions, ranks, and roots */
+
+/* What is written. */
+struct cf_paths_writer {
+    struct cf_scratch_writer order;
+    struct cf_scratch_writer from;
+    size_t nr;
+};
+
+/* What `from` may be: the position of a chunk, or the root with this index. */
+static inline uint32_t cf_paths_from_root(size_t root) {
+    return 1u << 31 | (uint32_t)root;
+}
+
+/* Without `from` it is the queue of a search and no more: nothing to finish, but to be abandoned.
+ * CF_ENOMEM; CF_EOUTPUT when there is no room in $TMPDIR (or /tmp). */
+int cf_paths_begin(struct cf_paths_writer *writer, bool with_from, struct cf_err *err);
+/* The chunk's position is how many were put before it. */
+static inline void cf_paths_put(struct cf_paths_writer *writer, uint32_t rank, uint32_t from) {
+    cf_scratch_put_u32(&writer->order, rank);
+    if (writer->from.buffer != NULL)
+        cf_scratch_put_u32(&writer->from, from);
+    writer->nr++;
+}
+/* Copies the ranks at `nr` positions that were put, from `position` on. */
+void cf_paths_copy(const struct cf_paths_writer *writer, size_t position, uint32_t *out, size_t nr);
+/* The writer is gone in any case. As cf_paths_begin(). End with cf_paths_free(). */
+int cf_paths_finish(struct cf_paths_writer *writer, struct cf_paths **out, struct cf_err *err);
+void cf_paths_abandon(struct cf_paths_writer *writer);
+void cf_paths_free(struct cf_paths *paths);
+
+/* Fills in the positions of the `nr` ranks, which are sorted; CF_NO_POSITION where one was not
+ * reached. One pass over all of them. */
+void cf_paths_find(const struct cf_paths *paths, const size_t *ranks, size_t nr,
+                   size_t *positions);
+
+/* From now on there is an index of ranks: `nr` of them, 4 bytes each. As cf_paths_begin(). */
+int cf_paths_index(struct cf_paths *paths, size_t nr, struct cf_err *err);
+/* With an index: what led to the chunk. True and `*root` for a root, true and `*from` with
+ * `*root` == SIZE_MAX for a chunk, by its rank; false: nothing did. */
+bool cf_paths_get(const struct cf_paths *paths, size_t rank, size_t *root, size_t *from);
+
+/* What led to the chunk at `position`: the position of another, or CF_NO_POSITION for a root. */
+static inline size_t cf_paths_before(const struct cf_paths *paths, size_t position) {
+    uint32_t from = paths->from[position];
+    return from >> 31 ? CF_NO_POSITION : from;
+}
+
+/* The end of the path back from a position. */
+struct cf_path_end {
+    size_t root;
+    size_t first;       /* position of the chunk that the root leads to */
+    uint64_t nr_chunks; /* from `first` to the chunk, both counted */
+};
+
+/* What was walked before is not walked again to its end. */
+struct cf_path_end cf_paths_end(struct cf_paths *paths, size_t position);
+
+/* Only our view of the pages goes. */
+void cf_paths_drop(const struct cf_paths *paths);
+
+#endif

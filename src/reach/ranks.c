@@ -1,0 +1,63 @@
+#include "reach/ranks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+
+int cf_ranks_init(struct cf_ranks *ranks, const struct cf_resolver *resolver, struct cf_err *err) {
+    const struct cf_planes *planes = resolver->planes;
+    size_t nr_blocks = (planes->nr_words >> CF_RANKS_BLOCK_SHIFT) + 1;
+    ranks->resolver = resolver;
+    ranks->sums = malloc((planes->nr_words + 1) * sizeof *ranks->sums);
+    ranks->blocks = calloc(nr_blocks + 1, sizeof *ranks->blocks);
+    if (ranks->sums == NULL || ranks->blocks == NULL)
+        return cf_err_nomem(err, planes->nr_words * sizeof *ranks->sums, "ranks of chunks");
+    uint64_t before = 0;
+    uint32_t sum = 0;
+    for (size_t word = 0; word < planes->nr_words; word++) {
+        if (word % ((size_t)1 << CF_RANKS_BLOCK_SHIFT) == 0) {
+            before += sum;
+            sum = 0;
+            ranks->blocks[word >> CF_RANKS_BLOCK_SHIFT] = before;
+        }
+        ranks->sums[word] = sum;
+        sum += (uint32_t)cf_ranks_count_bits(cf_ranks_live_bits(planes, word));
+    }
+    ranks->nr_live = (size_t)(before + sum);
+    ranks->nr = ranks->nr_live + cf_chunkmap_nr_mmapped(resolver->map);
+    return CF_OK;
+}
+
+size_t cf_ranks_of_mmapped(const struct cf_ranks *ranks, size_t number) {
+    size_t nr_units = cf_chunkmap_nr_units(ranks->resolver->map);
+    size_t index = (number - nr_units) / 2;
+    if (number < nr_units || index >= cf_chunkmap_nr_mmapped(ranks->resolver->map) ||
+        cf_chunkmap_mmapped(ranks->resolver->map, index)->in_tcache)
+        return CF_NO_CHUNK;
+    return ranks->nr_live + index;
+}
+
+size_t cf_ranks_number(const struct cf_ranks *ranks, size_t rank) {
+    const struct cf_planes *planes = ranks->resolver->planes;
+    if (rank >= ranks->nr_live)
+        return cf_chunkmap_nr_units(ranks->resolver->map) + 2 * (rank - ranks->nr_live);
+    size_t low = 0, high = planes->nr_words;
+    while (low + 1 < high) { /* the last word with as many before it or fewer */
+        size_t middle = low + (high - low) / 2;
+        if (cf_ranks_before_word(ranks, middle) <= rank)
+            low = middle;
+        else
+            high = middle;
+    }
+    uint64_t bits = cf_ranks_live_bits(planes, low);
+    for (size_t left = rank - cf_ranks_before_word(ranks, low); left > 0; left--)
+        bits &= bits - 1;
+    return (low << 6) + (size_t)__builtin_ctzll(bits);
+}
+
+void cf_ranks_fini(struct cf_ranks *ranks) {
+    free(ranks->sums);
+    free(ranks->blocks);
+    memset(ranks, 0, sizeof *ranks);
+}

@@ -1,0 +1,52 @@
+/*
+ * Reachability of one core: stacks, roots, the pointers between live chunks, and the search over
+ * them from the roots. What the pipeline makes once, and what leaks and holders build on; types
+ * look at the chunks while they are read.
+ * Borrows the walked heap; immutable when made, but for the mark's second bits.
+ *
+ * Where there is no room for the list of pointers (in $TMPDIR), or they are too many, the mark
+ * follows them in the core itself. Then it is known what is reached, and not by which paths.
+ */
+#ifndef CF_REACH_REACH_H
+#define CF_REACH_REACH_H
+
+#include <stdbool.h>
+
+#include "reach/links.h"
+#include "reach/mark.h"
+#include "reach/ranks.h"
+#include "reach/roots.h"
+#include "libc/stacks.h"
+#include "reach/paths.h"
+#include "corefrag.h"
+#include "ptmalloc/heap.h"
+
+struct cf_reach {
+    const struct cf_mem *mem;
+    struct cf_stacks stacks;
+    struct cf_roots roots;
+    uint64_t *silent; /* user addresses of chunks that carry nothing (tcache structs), sorted */
+    size_t nr_silent;
+    struct cf_mark *mark;
+    struct cf_ranks ranks;      /* of the chunks that the mark's resolver knows */
+    struct cf_links links;      /* none: the mark was made from the core */
+    struct cf_paths *paths;       /* of the search from all roots; NULL with no links */
+};
+
+/* Stacks, roots, and the chunks' ranks; nothing is reached yet. Fails only for lack of memory.
+ * Caller frees with cf_reach_free(). */
+int cf_reach_new(const struct cf_ptmalloc *pt, struct cf_reach **out, struct cf_err *err);
+void cf_reach_free(struct cf_reach *reach);
+
+/* Reads the live chunks, once, also for `visitor` (unless NULL), and follows their pointers. Fails
+ * only for lack of memory. */
+int cf_reach_follow(const struct cf_context *ctx, struct cf_reach *reach,
+                    const struct cf_live_visitor *visitor, struct cf_err *err);
+
+/* What cf_reach_new() does when it has stacks, roots and silent chunks: the rest of `reach`, which
+ * is zero. End with cf_reach_fini_mark(), also after a failure. */
+int cf_reach_prepare(const struct cf_mem *mem, const struct cf_chunkmap *map,
+                     struct cf_reach *reach, struct cf_err *err);
+void cf_reach_fini_mark(struct cf_reach *reach);
+
+#endif

@@ -1,0 +1,78 @@
+/*
+ * Where the program keeps its first pointers: everything outside malloc's chunks that it could
+ * still reach them from. Registers, the live parts of stacks, thread-local storage, the data of
+ * modules, other writable mappings, and foreign memory between main arena's chunks.
+ *
+ * Not roots: malloc's chunks (the mark follows them), malloc_state, mp_ and heap_info, dead parts
+ * of stacks and stacks of threads that are gone, and code and constants that came from a file.
+ * Memory that is not writable now but was once is one: RELRO, and anonymous memory that the
+ * program protected. The rule errs to the side of "reached".
+ *
+ * What the core lacks is no zero: a root that should be here and is not is counted in `missing`,
+ * and whoever judges leaks lowers its confidence.
+ */
+#ifndef CF_REACH_ROOTS_H
+#define CF_REACH_ROOTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libc/stacks.h"
+#include "base/array.h"
+#include "corefrag.h"
+#include "mem/mem.h"
+#include "ptmalloc/heap.h"
+
+enum cf_root_kind {
+    CF_ROOT_REGISTER,
+    CF_ROOT_STACK,
+    CF_ROOT_TLS,
+    CF_ROOT_GLOBAL,  /* a module's data */
+    CF_ROOT_MAPPING, /* other anonymous or shared memory */
+    CF_NR_ROOT_KINDS,
+};
+
+/* "register", "stack", "tls", "global", "mapping"; static. */
+const char *cf_root_kind_name(enum cf_root_kind kind);
+
+/* A readable range of words; of a register set the thread alone. */
+struct cf_root {
+    enum cf_root_kind kind;
+    uint64_t start;
+    uint64_t end;
+    int32_t thread; /* index in the core's threads; -1: none, or it is gone */
+    int32_t file;   /* index in the core's files; -1: none */
+};
+
+/* What should be a root and cannot be read. */
+struct cf_missing_root {
+    uint64_t bytes;  /* in mappings that are known and not in the core; registers: 0 */
+    uint64_t places; /* mappings, or threads */
+};
+
+struct cf_roots {
+    CF_ARRAY(struct cf_root) rows; /* register sets first, then sorted by address */
+    uint64_t bytes[CF_NR_ROOT_KINDS];
+    struct cf_missing_root missing[CF_NR_ROOT_KINDS];
+    const struct cf_mem *mem;
+};
+
+/* `roots` is all zero. Fails only for lack of memory. Borrows `mem`. End with cf_roots_fini(). */
+int cf_roots_find(struct cf_roots *roots, const struct cf_mem *mem, const struct cf_ptmalloc *pt,
+                  const struct cf_stacks *stacks, struct cf_err *err);
+void cf_roots_fini(struct cf_roots *roots);
+
+/* The root that holds `addr`, or NULL. */
+const struct cf_root *cf_roots_at(const struct cf_roots *roots, uint64_t addr);
+
+/* No root of one of the kinds that every program has can be read, or a part is missing. */
+bool cf_roots_have_gaps(const struct cf_roots *roots);
+
+/* "thread 4711", "libfoo.so", "anonymous mapping": what a person calls it. */
+void cf_root_label(const struct cf_roots *roots, const struct cf_root *root, char *out,
+                   size_t bytes);
+/* "stacks of 3 threads, 8 MiB of global data": what is missing, "" when nothing is. */
+void cf_roots_missing_text(const struct cf_roots *roots, char *out, size_t bytes);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * Reading words for pointers: the inner loop of the mark and of the passes after it.
+ */
+#ifndef CF_REACH_SCAN_H
+#define CF_REACH_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "reach/resolve.h"
+#include "mem/mem.h"
+
+/* The aligned words of [addr, end), in pieces that the core has in one run. */
+struct cf_scan {
+    const struct cf_mem *mem;
+    uint64_t addr;
+    uint64_t end;
+    uint64_t unreadable_bytes; /* not in the core, passed over so far; never taken for zeros */
+};
+
+/*
+ * The first run of [addr, end) that is worth reading: pages that are known to be absent from
+ * memory read as zeros, which point nowhere, and looking at them costs more than knowing. Past
+ * the run's end nothing is said yet. An empty run at `end`: nothing is.
+ */
+void cf_scan_run(const struct cf_mem *mem, uint64_t addr, uint64_t end, uint64_t *run_start,
+                 uint64_t *run_end);
+
+/* The next piece, of 64 KiB at most; false at the end. `bytes` is borrowed from the core. */
+bool cf_scan_next(struct cf_scan *scan, const unsigned char **bytes, size_t *nr_words);
+
+/* Calls found(arg, lowered) (reach/resolve.h) for each little-endian target word of `bytes` that
+ * is inside the span of the chunks. A macro, so that `found` becomes part of the loop. */
+#define CF_SCAN_WORDS(resolver, bytes, nr_words, found, arg)                                      \
+    do {                                                                                          \
+        const struct cf_resolver *scan_r_ = (resolver);                                           \
+        const unsigned char *scan_p_ = (bytes);                                                   \
+        size_t scan_n_ = (nr_words);                                                              \
+        const uint64_t scan_low_ = scan_r_->low, scan_span_ = scan_r_->span;                      \
+        if (scan_r_->word_bytes == 8) {                                                           \
+            const uint64_t scan_mask_ = scan_r_->word_mask;                                       \
+            for (size_t scan_i_ = 0; scan_i_ < scan_n_; scan_i_++) {                              \
+                uint64_t scan_w_;                                                                 \
+                memcpy(&scan_w_, scan_p_ + 8 * scan_i_, 8);                                       \
+                scan_w_ = (scan_w_ & scan_mask_) - 16;                                            \
+                if (__builtin_expect(scan_w_ - scan_low_ < scan_span_, 0))                        \
+                    found(arg, scan_w_);                                                          \
+            }                                                                                     \
+        } else {                                                                                  \
+            for (size_t scan_i_ = 0; scan_i_ < scan_n_; scan_i_++) {                              \
+                uint32_t scan_w_;                                                                 \
+                memcpy(&scan_w_, scan_p_ + 4 * scan_i_, 4);                                       \
+                if ((uint64_t)scan_w_ - 8 - scan_low_ < scan_span_)                               \
+                    found(arg, (uint64_t)scan_w_ - 8);                                            \
+            }                                                                                     \
+        }                                                                                         \
+    } while (0)
+
+#endif

@@ -1,0 +1,179 @@
+#include "reach/search.h"
+
+#include <stdlib.h>
+
+#include "reach/pending.h"
+#include "reach/scan.h"
+#include "base/cleanup.h"
+#include "base/context.h"
+#include "base/err.h"
+#include "core/core.h"
+#include "core/rss_guard.h"
+
+enum {
+    BLOCK_CHUNKS = 1 << 14, /* of the queue, that are followed in one go */
+    BLOCKS_AHEAD = 32,      /* of them: where its links stand is fetched */
+    LISTS_AHEAD = 16,       /* the links are */
+    TICK_CHUNKS = 4096,     /* followed between two looks at our memory */
+    RESIDENT_MAX = 64 << 20,
+    REREAD_MAX = 64, /* times the links, then giving pages back costs more than it is worth */
+    PROGRESS_CHUNKS = 1 << 18,
+};
+
+/* The queue is what is written of the paths, from `head` on: first seen is first taken, so that
+ * paths are the shortest. */
+struct search {
+    const struct cf_search_input *input;
+    const struct cf_links *links;
+    uint64_t *reached;
+    struct cf_paths_writer queue;
+    size_t head;
+    uint32_t root; /* that is read, as cf_paths_put() takes it */
+    struct cf_pending pending;
+    unsigned until_tick;
+    uint64_t drops_left;
+};
+
+static inline void reach(struct search *s, size_t rank, uint32_t from) {
+    uint64_t *word = &s->reached[rank / 64], bit = 1ull << (rank & 63);
+    if (*word & bit)
+        return;
+    *word |= bit;
+    cf_paths_put(&s->queue, (uint32_t)rank, from);
+}
+
+static inline void reach_from_root(void *arg, uint32_t from, size_t rank) {
+    reach(arg, rank, from);
+}
+
+static void answer(struct search *s) {
+    cf_pending_answer(&s->pending, reach_from_root, s);
+}
+
+static inline void meet(struct search *s, uint64_t lowered) {
+    if (cf_pending_put(&s->pending, lowered, s->root))
+        answer(s);
+}
+
+static void read_range(struct search *s, uint64_t start, uint64_t end) {
+    struct cf_scan scan = {.mem = s->input->mem, .addr = start, .end = end};
+    const unsigned char *bytes;
+    size_t nr_words;
+    while (cf_scan_next(&scan, &bytes, &nr_words))
+        CF_SCAN_WORDS(s->pending.ranks->resolver, bytes, nr_words, meet, s);
+    cf_mem_drop(s->input->mem, start, end);
+}
+
+/* One word of a register set at a time: they are the core's bytes, not memory's. */
+static void read_registers(struct search *s, const struct cf_root *root) {
+    const struct cf_core *core = cf_mem_core(s->input->mem);
+    const struct cf_resolver *resolver = s->pending.ranks->resolver;
+    if (root->thread < 0 || (size_t)root->thread >= cf_core_nr_threads(core))
+        return;
+    const struct cf_core_thread *thread = cf_core_thread(core, (size_t)root->thread);
+    CF_SCAN_WORDS(resolver, thread->regs, thread->regs_bytes / resolver->word_bytes, meet, s);
+}
+
+/* What says most goes first: where paths are equally short, the first root has the chunk. */
+static void read_roots(const struct cf_context *ctx, struct search *s) {
+    static const enum cf_root_kind order[CF_NR_ROOT_KINDS] = {
+        CF_ROOT_GLOBAL, CF_ROOT_TLS, CF_ROOT_STACK, CF_ROOT_REGISTER, CF_ROOT_MAPPING,
+    };
+    const struct cf_core *core = cf_mem_core(s->input->mem);
+    struct cf_rss_guard guard = cf_rss_guard_make(core, cf_core_file_bytes(core), 1);
+    for (size_t kind = 0; kind < CF_NR_ROOT_KINDS; kind++)
+        for (size_t i = 0; i < s->input->nr_roots; i++) {
+            const struct cf_root *root = &s->input->roots[i];
+            if (root->kind != order[kind])
+                continue;
+            cf_rss_guard_step(&guard);
+            cf_progress(ctx, "roots", i, s->input->nr_roots);
+            s->root = cf_paths_from_root(i);
+            if (root->kind == CF_ROOT_REGISTER)
+                read_registers(s, root);
+            else
+                read_range(s, root->start, root->end);
+        }
+    answer(s);
+}
+
+/* The links are files, and the search is soon all over them. What it comes back to is faulted in
+ * again. */
+static void give_back(struct search *s) {
+    s->until_tick = TICK_CHUNKS;
+    if (s->drops_left == 0 || cf_scratch_resident() < RESIDENT_MAX)
+        return;
+    s->drops_left--;
+    cf_links_drop(s->links);
+}
+
+static inline void follow(struct search *s, size_t rank, const unsigned char *place,
+                          size_t position) {
+    if (--s->until_tick == 0)
+        give_back(s);
+    struct cf_link_list list = cf_links_at(s->links, rank, place);
+    while (list.at < list.end)
+        reach(s, cf_links_take(&list), (uint32_t)position);
+}
+
+static inline const unsigned char *call_for_links(const struct search *s, size_t rank) {
+    const unsigned char *place = cf_links_place(s->links, rank);
+    __builtin_prefetch(place);
+    return place;
+}
+
+static void follow_block(struct search *s, const uint32_t *ranks, size_t nr) {
+    const unsigned char *places[LISTS_AHEAD];
+    for (size_t i = 0; i < LISTS_AHEAD && i < nr; i++)
+        places[i] = call_for_links(s, ranks[i]);
+    for (size_t i = 0; i < nr; i++) {
+        const unsigned char *place = places[i % LISTS_AHEAD];
+        if (i + BLOCKS_AHEAD < nr)
+            __builtin_prefetch(&s->links->blocks[ranks[i + BLOCKS_AHEAD] / CF_LINKS_PER_BLOCK]);
+        if (i + LISTS_AHEAD < nr)
+            places[i % LISTS_AHEAD] = call_for_links(s, ranks[i + LISTS_AHEAD]);
+        follow(s, ranks[i], place, s->head + i);
+    }
+    s->head += nr;
+}
+
+static void follow_all(const struct cf_context *ctx, struct search *s, uint32_t *block) {
+    size_t told = 0;
+    while (s->head < s->queue.nr && s->queue.order.code == 0) {
+        size_t nr = s->queue.nr - s->head;
+        if (nr > BLOCK_CHUNKS)
+            nr = BLOCK_CHUNKS;
+        cf_paths_copy(&s->queue, s->head, block, nr);
+        follow_block(s, block, nr);
+        if (s->head - told < PROGRESS_CHUNKS)
+            continue;
+        told = s->head;
+        cf_progress(ctx, "following pointers", told, s->links->ranks->nr);
+    }
+}
+
+int cf_search_run(const struct cf_context *ctx, const struct cf_search_input *input,
+                  uint64_t *reached, struct cf_paths **paths, struct cf_err *err) {
+    if (input->nr_roots > CF_PATHS_MAX)
+        return cf_err_set(err, CF_EUSAGE, "more roots than can be numbered");
+    CF_CLEANUP_FREE uint32_t *block = calloc(BLOCK_CHUNKS, sizeof *block);
+    if (block == NULL)
+        return cf_err_nomem(err, BLOCK_CHUNKS * sizeof *block, "the search from the roots");
+    struct search s = {
+        .input = input, .links = input->links, .reached = reached,
+        .pending = {.ranks = input->links->ranks}, .until_tick = TICK_CHUNKS,
+        .drops_left = 16 + REREAD_MAX * (cf_links_bytes(input->links) / RESIDENT_MAX),
+    };
+    int status = cf_paths_begin(&s.queue, paths != NULL, err);
+    if (status != CF_OK)
+        return status;
+    read_roots(ctx, &s);
+    follow_all(ctx, &s, block);
+    cf_links_drop(input->links);
+    if (paths != NULL)
+        return cf_paths_finish(&s.queue, paths, err);
+    int code = s.queue.order.code;
+    cf_paths_abandon(&s.queue);
+    return code == 0 ? CF_OK
+                     : cf_err_errno(err, CF_EOUTPUT, code, "the search's queue (TMPDIR)");
+}

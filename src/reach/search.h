@@ -1,0 +1,37 @@
+/*
+ * What roots reach, and by which paths: one search in breadth over the links (reach/links.h), so
+ * that the edge that first reached a chunk lies on a shortest path from a root. Where several paths
+ * are equally short, globals go before thread-local storage, stacks, registers and other mappings,
+ * since they say most.
+ */
+#ifndef CF_REACH_SEARCH_H
+#define CF_REACH_SEARCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "reach/links.h"
+#include "reach/roots.h"
+#include "reach/paths.h"
+#include "corefrag.h"
+#include "mem/mem.h"
+
+struct cf_search_input {
+    const struct cf_mem *mem;
+    const struct cf_links *links;
+    const struct cf_root *roots;
+    size_t nr_roots;
+};
+
+/* Words of a plane with a bit for each rank. */
+static inline size_t cf_search_words(const struct cf_ranks *ranks) {
+    return ranks->nr / 64 + 1;
+}
+
+/* Sets the bit of each rank that is reached in `reached`, which is all zero; and tells the paths,
+ * unless `paths` is NULL. CF_ENOMEM; CF_EOUTPUT when there is no room in $TMPDIR (or /tmp);
+ * CF_EUSAGE for more roots than can be numbered. */
+int cf_search_run(const struct cf_context *ctx, const struct cf_search_input *input,
+                  uint64_t *reached, struct cf_paths **paths, struct cf_err *err);
+
+#endif

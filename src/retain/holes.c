@@ -1,0 +1,215 @@
+#include "retain/holes.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/err.h"
+
+enum { DEFAULT_PAGE_BYTES = 4096 };
+
+struct arena_holes {
+    struct cf_hole_sums sums;
+    struct cf_hole_class classes[CF_HOLE_CLASSES];
+};
+
+struct cf_holes {
+    const struct cf_mem *mem;
+    const struct cf_trim *trim;
+    size_t range; /* the first of trim's that ends above the last hole's start */
+    uint64_t page_bytes;
+    size_t nr_arenas;
+    size_t nr_heaps;
+    struct arena_holes *arenas;
+    struct cf_hole_sums *heaps;
+    struct cf_hole_class small[CF_HOLE_CLASSES]; /* of the heap at hand; see is_plain() */
+    uint64_t small_largest;
+    uint64_t next_range; /* where `range` starts: holes below it have nothing to release */
+    uint64_t run_start;  /* the run of resident memory that was looked up last */
+    uint64_t run_end;
+    CF_ARRAY(struct cf_hole) kept;
+};
+
+int cf_holes_new(const struct cf_mem *mem, const struct cf_trim *trim,
+                 const struct cf_chunkmap *map, size_t nr_arenas, struct cf_holes **out,
+                 struct cf_err *err) {
+    struct cf_holes *holes = calloc(1, sizeof *holes);
+    if (holes == NULL)
+        return cf_err_nomem(err, sizeof *holes, "the holes");
+    holes->mem = mem;
+    holes->trim = mem != NULL ? trim : NULL;
+    holes->next_range = holes->trim == NULL ? UINT64_MAX : 0; /* 0: not looked up yet */
+    holes->page_bytes = mem != NULL ? cf_mem_page_bytes(mem) : DEFAULT_PAGE_BYTES;
+    holes->nr_arenas = nr_arenas;
+    holes->nr_heaps = cf_chunkmap_nr_heaps(map);
+    holes->arenas = calloc(nr_arenas + 1, sizeof *holes->arenas);
+    holes->heaps = calloc(holes->nr_heaps + 1, sizeof *holes->heaps);
+    if (holes->arenas == NULL || holes->heaps == NULL) {
+        cf_holes_free(holes);
+        return cf_err_nomem(err, nr_arenas * sizeof *holes->arenas, "the holes");
+    }
+    *out = holes;
+    return CF_OK;
+}
+
+void cf_holes_free(struct cf_holes *holes) {
+    if (holes == NULL)
+        return;
+    free(holes->arenas);
+    free(holes->heaps);
+    cf_array_free(&holes->kept);
+    free(holes);
+}
+
+void cf_holes_freep(struct cf_holes **holes) {
+    cf_holes_free(*holes);
+}
+
+/* Most holes lie within the run of resident pages that held the hole before: no search then. */
+static void find_resident(struct cf_holes *holes, struct cf_hole *hole) {
+    if (holes->mem == NULL)
+        return;
+    uint64_t end = hole->addr + hole->bytes;
+    if (hole->addr >= holes->run_end || hole->addr < holes->run_start) {
+        if (!cf_mem_next_resident(holes->mem, hole->addr, &holes->run_start, &holes->run_end))
+            holes->run_start = holes->run_end = 0;
+    }
+    if (hole->addr >= holes->run_start && end <= holes->run_end) {
+        hole->resident_bytes = hole->bytes;
+        hole->resident_known = true;
+        return;
+    }
+    hole->resident_known =
+        cf_mem_resident_bytes(holes->mem, hole->addr, end, &hole->resident_bytes);
+}
+
+/* Holes come by address, as trim's ranges do: most have none of them. */
+static void find_releasable(struct cf_holes *holes, struct cf_hole *hole) {
+    if (holes->trim == NULL)
+        return;
+    const struct cf_trim_range *ranges = holes->trim->ranges.items;
+    size_t nr = holes->trim->ranges.len;
+    while (holes->range < nr &&
+           ranges[holes->range].addr + ranges[holes->range].bytes <= hole->addr)
+        holes->range++;
+    uint64_t end = hole->addr + hole->bytes;
+    hole->releasable.known = true;
+    holes->next_range = holes->range == nr ? UINT64_MAX : ranges[holes->range].addr;
+    if (holes->next_range >= end)
+        return;
+    struct cf_residency residency = cf_residency_of_mem(holes->mem);
+    hole->releasable = cf_trim_resident_within(holes->trim, &residency, hole->addr, end);
+}
+
+static void merge_sums(struct cf_hole_sums *sums, const struct cf_hole_sums *more) {
+    sums->holes += more->holes;
+    sums->bytes += more->bytes;
+    if (more->largest > sums->largest)
+        sums->largest = more->largest;
+}
+
+static void add_class(struct cf_hole_class *class, const struct cf_hole_class *more) {
+    class->holes += more->holes;
+    class->bytes += more->bytes;
+    class->resident_bytes += more->resident_bytes;
+    class->resident_known |= more->resident_known;
+    class->releasable.bytes += more->releasable.bytes;
+    class->releasable.known |= more->releasable.known;
+}
+
+static void count_in_arena(struct arena_holes *arena, const struct cf_hole *hole) {
+    const struct cf_hole_class one = {
+        .holes = 1,
+        .bytes = hole->bytes,
+        .resident_bytes = hole->resident_known ? hole->resident_bytes : 0,
+        .resident_known = hole->resident_known,
+        .releasable = {.bytes = hole->releasable.known ? hole->releasable.bytes : 0,
+                       .known = hole->releasable.known},
+    };
+    merge_sums(&arena->sums, &(struct cf_hole_sums){1, hole->bytes, hole->bytes});
+    add_class(&arena->classes[63 - __builtin_clzll(hole->bytes)], &one);
+}
+
+/* Below a page, all in memory, nothing to release: most are, and they are only counted. */
+static bool is_plain(const struct cf_holes *holes, uint64_t addr, uint64_t bytes) {
+    uint64_t end = addr + bytes;
+    return bytes < holes->page_bytes && addr >= holes->run_start && end <= holes->run_end &&
+           end <= holes->next_range;
+}
+
+bool cf_holes_close(struct cf_holes *holes, const struct cf_heap *heap, struct cf_hole_run *run,
+                    uint64_t above) {
+    uint64_t bytes = run->bytes, chunks = run->chunks;
+    run->bytes = run->chunks = 0;
+    if (is_plain(holes, run->addr, bytes)) {
+        struct cf_hole_class *class = &holes->small[63 - __builtin_clzll(bytes)];
+        class->holes++;
+        class->bytes += bytes;
+        holes->small_largest = bytes > holes->small_largest ? bytes : holes->small_largest;
+        return true;
+    }
+    struct cf_hole hole = {.arena_id = heap->arena_id, .heap_id = heap->id, .addr = run->addr,
+                           .bytes = bytes, .chunks = chunks, .below = run->below,
+                           .above = above};
+    find_resident(holes, &hole);
+    find_releasable(holes, &hole);
+    merge_sums(&holes->heaps[heap->id], &(struct cf_hole_sums){1, bytes, bytes});
+    if (heap->arena_id < holes->nr_arenas)
+        count_in_arena(&holes->arenas[heap->arena_id], &hole);
+    if (bytes < holes->page_bytes)
+        return true;
+    struct cf_hole *slot = cf_array_push(&holes->kept);
+    if (slot != NULL)
+        *slot = hole;
+    return slot != NULL;
+}
+
+/* The heap's plain holes go into the sums. */
+static void settle_small(struct cf_holes *holes, const struct cf_heap *heap) {
+    struct cf_hole_sums sums = {.largest = holes->small_largest};
+    bool in_arena = heap->arena_id < holes->nr_arenas;
+    for (size_t k = 0; k < CF_HOLE_CLASSES; k++) {
+        struct cf_hole_class *class = &holes->small[k];
+        if (class->holes == 0)
+            continue;
+        class->resident_bytes = class->bytes;
+        class->resident_known = true;
+        class->releasable.known = holes->trim != NULL;
+        sums.holes += class->holes;
+        sums.bytes += class->bytes;
+        if (in_arena)
+            add_class(&holes->arenas[heap->arena_id].classes[k], class);
+        *class = (struct cf_hole_class){0};
+    }
+    merge_sums(&holes->heaps[heap->id], &sums);
+    if (in_arena)
+        merge_sums(&holes->arenas[heap->arena_id].sums, &sums);
+    holes->small_largest = 0;
+}
+
+bool cf_holes_end_heap(struct cf_holes *holes, const struct cf_heap *heap,
+                       struct cf_hole_run *run) {
+    bool kept = run->bytes == 0 || cf_holes_close(holes, heap, run, 0);
+    *run = (struct cf_hole_run){0};
+    settle_small(holes, heap);
+    return kept;
+}
+
+size_t cf_holes_nr(const struct cf_holes *holes) {
+    return holes->kept.len;
+}
+
+const struct cf_hole *cf_holes_get(const struct cf_holes *holes, size_t index) {
+    return &holes->kept.items[index];
+}
+
+const struct cf_hole_class *cf_holes_classes(const struct cf_holes *holes, size_t arena_id) {
+    return holes->arenas[arena_id].classes;
+}
+
+const struct cf_hole_sums *cf_holes_heap(const struct cf_holes *holes, size_t heap_id) {
+    return &holes->heaps[heap_id];
+}
+
+const struct cf_hole_sums *cf_holes_arena(const struct cf_holes *holes, size_t arena_id) {
+    return &holes->arenas[arena_id].sums;
+}

@@ -1,0 +1,75 @@
+#include "retain/kept.h"
+
+#include <stdlib.h>
+
+#include "retain/pages.h"
+#include "base/context.h"
+
+static int on_span(void *user, const struct cf_page_span *span, struct cf_err *err) {
+    struct cf_kept *kept = user;
+    cf_waste_add(&kept->waste, span);
+    return cf_page_runs_add(&kept->runs, span, err);
+}
+
+static int on_pins(void *user, const struct cf_heap *heap, const struct cf_pinner *pinners,
+                   size_t nr, struct cf_err *err) {
+    struct cf_kept *kept = user;
+    int status = CF_OK;
+    for (size_t i = 0; i < nr && status == CF_OK; i++) {
+        if (pinners[i].pinned_bytes == 0)
+            continue;
+        uint32_t type = kept->types == NULL ? 0 : cf_types_at(kept->types, pinners[i].addr);
+        status = cf_page_pins_add(kept->page_pins, heap->arena_id,
+                                  type == 0 ? CF_NO_TYPE : (int32_t)type, pinners[i].addr,
+                                  pinners[i].bytes, pinners[i].pinned_bytes, err);
+    }
+    return status;
+}
+
+static int sweep_pages(const struct cf_chunkmap *map, struct cf_kept *kept, struct cf_err *err) {
+    kept->runs.page_bytes = kept->residency.page_bytes;
+    int status = cf_waste_init(&kept->waste, kept->rule.nr_arenas, err);
+    if (status == CF_OK)
+        status = cf_page_pins_new(&kept->page_pins, err);
+    if (status != CF_OK)
+        return status;
+    const struct cf_page_visitor visitor = {.user = kept, .span = on_span, .pins = on_pins};
+    status = cf_pages_sweep(map, &kept->residency, &kept->trim, &visitor, err);
+    cf_page_pins_seal(kept->page_pins);
+    return status;
+}
+
+int cf_kept_trim(const struct cf_context *ctx, const struct cf_ptmalloc *pt, struct cf_kept *kept,
+                 struct cf_err *err) {
+    const struct cf_chunkmap *map = cf_ptmalloc_map(pt);
+    kept->residency = cf_residency_of_mem(cf_malloc_mem(cf_ptmalloc_malloc(pt)));
+    int status = cf_trim_rule_of(pt, &kept->rule, err);
+    cf_progress(ctx, "simulating malloc_trim", 0, 0);
+    if (status == CF_OK)
+        status = cf_trim_simulate(map, &kept->rule, &kept->residency, &kept->trim, err);
+    if (status == CF_OK)
+        status = cf_freeing_find(map, &kept->rule, &kept->residency, &kept->trim, &kept->freeing,
+                                 err);
+    return status;
+}
+
+int cf_kept_pins(const struct cf_context *ctx, const struct cf_ptmalloc *pt, struct cf_kept *kept,
+                 struct cf_err *err) {
+    const struct cf_chunkmap *map = cf_ptmalloc_map(pt);
+    cf_progress(ctx, "judging pages", 0, 0);
+    int status = sweep_pages(map, kept, err);
+    if (status == CF_OK)
+        status = cf_top_pins_find(map, &kept->rule, &kept->residency, &kept->top_pins, err);
+    return status;
+}
+
+void cf_kept_fini(struct cf_kept *kept) {
+    cf_top_pins_fini(&kept->top_pins);
+    cf_page_pins_free(kept->page_pins);
+    kept->page_pins = NULL;
+    cf_array_free(&kept->runs.runs);
+    cf_waste_fini(&kept->waste);
+    cf_freeing_fini(&kept->freeing);
+    cf_trim_fini(&kept->trim);
+    cf_trim_rule_fini(&kept->rule);
+}

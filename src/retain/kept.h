@@ -1,0 +1,44 @@
+/*
+ * Why freed memory stays, all of it: what malloc_trim(0) and free() would give back, where every
+ * resident byte of the heaps goes, which live chunks pin pages and tops. Owns the results of the
+ * passes of trim, freeing, pages (waste, page runs, page pins) and top pins, in that order; read
+ * only once filled. Borrows the walk.
+ */
+#ifndef CF_RETAIN_KEPT_H
+#define CF_RETAIN_KEPT_H
+
+#include "retain/freeing.h"
+#include "retain/pagepin.h"
+#include "retain/pagerun.h"
+#include "retain/resident.h"
+#include "retain/toppin.h"
+#include "retain/trim.h"
+#include "retain/trimrule.h"
+#include "types/types.h"
+#include "retain/waste.h"
+#include "corefrag.h"
+#include "ptmalloc/heap.h"
+
+struct cf_kept {
+    struct cf_residency residency;
+    struct cf_trim_rule rule;
+    struct cf_trim trim;
+    struct cf_freeing freeing;
+    struct cf_waste waste;
+    struct cf_page_runs runs;
+    struct cf_page_pins *page_pins;
+    struct cf_types *types; /* borrowed, or NULL */
+    struct cf_top_pins top_pins;
+};
+
+/* What malloc_trim(0) and free() would give back. `kept` is all zero but for `types`;
+ * cf_kept_fini() afterwards, whether this succeeds or not. Fails only for lack of memory. */
+int cf_kept_trim(const struct cf_context *ctx, const struct cf_ptmalloc *pt, struct cf_kept *kept,
+                 struct cf_err *err);
+
+/* The rest, after cf_kept_trim(): pages and pins. What that one found is only read. */
+int cf_kept_pins(const struct cf_context *ctx, const struct cf_ptmalloc *pt, struct cf_kept *kept,
+                 struct cf_err *err);
+void cf_kept_fini(struct cf_kept *kept);
+
+#endif

@@ -1,0 +1,45 @@
+#include "retain/sweep.h"
+
+#include "base/cleanup.h"
+#include "base/context.h"
+#include "base/err.h"
+#include "ptmalloc/planes.h"
+
+static bool sweep_heap(const struct cf_chunkmap *map, const struct cf_heap *heap,
+                       struct cf_sizes *sizes, struct cf_size_counts *counts,
+                       struct cf_holes *holes) {
+    struct cf_planes_walk walk = cf_planes_walk(cf_chunkmap_planes(map), heap);
+    struct cf_hole_run run = {0};
+    struct cf_chunk chunk;
+    while (cf_planes_walk_next(&walk, &chunk))
+        if (!cf_sizes_add(sizes, heap, counts, &chunk) ||
+            !cf_holes_add(holes, heap, &run, &chunk))
+            return false;
+    return cf_sizes_end_heap(sizes, heap, counts) && cf_holes_end_heap(holes, heap, &run);
+}
+
+int cf_sweep(const struct cf_context *ctx, const struct cf_mem *mem, const struct cf_trim *trim,
+             const struct cf_chunkmap *map, size_t nr_arenas,
+             struct cf_sizes **out_sizes, struct cf_holes **out_holes, struct cf_err *err) {
+    CF_CLEANUP(cf_sizes_freep) struct cf_sizes *sizes = NULL;
+    CF_CLEANUP(cf_holes_freep) struct cf_holes *holes = NULL;
+    int status = cf_sizes_new(map, nr_arenas, &sizes, err);
+    if (status == CF_OK)
+        status = cf_holes_new(mem, trim, map, nr_arenas, &holes, err);
+    if (status != CF_OK)
+        return status;
+    size_t nr_heaps = cf_chunkmap_nr_heaps(map);
+    struct cf_size_counts counts;
+    cf_size_counts_init(&counts, map);
+    for (size_t i = 0; i < nr_heaps; i++) {
+        cf_progress(ctx, "measuring holes", i, nr_heaps);
+        if (!sweep_heap(map, cf_chunkmap_heap(map, i), sizes, &counts, holes))
+            return cf_err_nomem(err, cf_holes_nr(holes) * sizeof(struct cf_hole), "holes");
+    }
+    status = cf_sizes_finish(sizes, err);
+    if (status != CF_OK)
+        return status;
+    *out_sizes = cf_take(&sizes);
+    *out_holes = cf_take(&holes);
+    return CF_OK;
+}

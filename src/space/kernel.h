@@ -1,0 +1,64 @@
+/*
+ * The kernel's own figures (smaps, cgroup) beside ours, each difference explained: what of ours
+ * can be compared with it, and why the two are not the same. With a whole smaps also mapping by
+ * mapping, where the residency of each is so known from outside.
+ *
+ * The kernel counted at another moment than the core was written; only whoever saved the files
+ * knows how far apart the two are.
+ */
+#ifndef CF_SPACE_KERNEL_H
+#define CF_SPACE_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "space/budget.h"
+#include "space/claims.h"
+#include "base/array.h"
+#include "corefrag.h"
+#include "input/cgroup.h"
+#include "input/smaps.h"
+#include "mem/mem.h"
+
+struct cf_kernel_row {
+    const char *source; /* "smaps", "smaps_rollup", "cgroup", "cgroup v1"; static */
+    const char *name;   /* the kernel's own; static */
+    bool has_bytes;     /* false: a limit that is not set */
+    uint64_t bytes;
+    bool has_ours; /* there is a figure of ours to compare with */
+    uint64_t ours_bytes;
+    char explanation[400];
+};
+
+/* One mapping of smaps and what it is used for, by most of its bytes. */
+struct cf_kernel_mapping {
+    uint64_t start;
+    uint64_t end;
+    enum cf_claim_kind kind;
+    const char *label; /* borrowed from the claims */
+    bool in_core;      /* the core has some of it */
+    uint64_t rss_bytes;
+    uint64_t anonymous_bytes;
+    uint64_t swap_bytes;
+    struct cf_resident_bytes ours; /* of the parts that count as anonymous */
+};
+
+struct cf_kernel {
+    CF_ARRAY(struct cf_kernel_row) rows;
+    CF_ARRAY(struct cf_kernel_mapping) mappings;
+};
+
+/*
+ * Adds what `smaps` says (or `cgroup`). CF_EINPUT where a smaps is not of this process: none of
+ * its mappings begins where one of the core's does. CF_ENOMEM. `kernel` starts all zero and ends
+ * with cf_kernel_fini().
+ */
+int cf_kernel_add_smaps(struct cf_kernel *kernel, const struct cf_smaps *smaps,
+                        const struct cf_mem *mem, const struct cf_claims *claims,
+                        const struct cf_budget *budget, struct cf_err *err);
+int cf_kernel_add_cgroup(struct cf_kernel *kernel, const struct cf_cgroup *cgroup,
+                         const struct cf_budget *budget, struct cf_err *err);
+void cf_kernel_fini(struct cf_kernel *kernel);
+
+#endif

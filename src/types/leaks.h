@@ -1,0 +1,45 @@
+/*
+ * Leaks: live chunks that nothing reaches, grouped by size and type, and which of them head their
+ * group: the root chunks, that no other leaked chunk points to. Freeing a root chunk's owner is
+ * what was forgotten; the rest hangs on it. A ring of leaked chunks that only point at each other
+ * has no root chunk; a chunk that only points at itself has one, itself.
+ */
+#ifndef CF_TYPES_LEAKS_H
+#define CF_TYPES_LEAKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "reach/mark.h"
+#include "types/types.h"
+#include "base/array.h"
+#include "corefrag.h"
+#include "mem/mem.h"
+
+struct cf_leak {
+    uint64_t size_bytes; /* of one chunk */
+    uint32_t type;       /* 0: the size is all that is known */
+    uint64_t chunks;
+    uint64_t bytes;
+    uint64_t root_chunks;
+};
+
+struct cf_leak_sum {
+    uint64_t chunks;
+    uint64_t bytes;
+};
+
+struct cf_leaks {
+    CF_ARRAY(struct cf_leak) rows; /* by size, then type, ascending */
+    struct cf_leak_sum total;
+    struct cf_leak_sum mmapped;
+    struct cf_leak_sum *heaps;     /* by heap id */
+};
+
+/* `leaks` is all zero; `types` may be NULL. Uses the mark's second bits. Fails only for lack of
+ * memory. End with cf_leaks_fini(). */
+int cf_leaks_find(struct cf_leaks *leaks, struct cf_mark *mark, const struct cf_mem *mem,
+                  struct cf_types *types, struct cf_err *err);
+void cf_leaks_fini(struct cf_leaks *leaks);
+
+#endif

@@ -1,0 +1,85 @@
+#include "types/sizetype.h"
+
+#include <stdlib.h>
+
+#include "base/err.h"
+
+enum { SLOTS = 2 * CF_SIZE_TYPES_MAX }; /* open addressing, at most half full */
+
+struct counter {
+    struct cf_size_type *slots;
+    size_t nr;
+    const struct cf_types *types;
+    const struct cf_resolver *resolver;
+};
+
+static struct cf_size_type *probe(const struct counter *counter, uint64_t bytes, uint32_t type) {
+    size_t at = (size_t)((bytes * 31 + type) * 0x9e3779b97f4a7c15ull >> 40) % SLOTS;
+    while (counter->slots[at].bytes != 0 &&
+           (counter->slots[at].bytes != bytes || counter->slots[at].type != type))
+        at = (at + 1) % SLOTS;
+    return &counter->slots[at];
+}
+
+static void add(struct counter *counter, size_t number, uint64_t bytes) {
+    uint32_t type = cf_types_of(counter->types, number);
+    struct cf_size_type *slot = probe(counter, bytes, type);
+    if (slot->bytes == 0) {
+        if (counter->nr == CF_SIZE_TYPES_MAX)
+            return;
+        *slot = (struct cf_size_type){.bytes = bytes, .type = type};
+        counter->nr++;
+    }
+    slot->chunks++;
+}
+
+static void add_heap(struct counter *counter, const struct cf_extent *extent) {
+    struct cf_chunk chunk;
+    struct cf_planes_walk walk = cf_planes_walk(counter->resolver->planes, extent->heap);
+    while (cf_planes_walk_next(&walk, &chunk))
+        if (chunk.state == CF_CHUNK_LIVE)
+            add(counter,
+                extent->first_number + cf_resolver_unit(counter->resolver, extent, chunk.addr),
+                chunk.bytes);
+}
+
+static int compare(const void *a, const void *b) {
+    const struct cf_size_type *left = a, *right = b;
+    if (left->bytes != right->bytes)
+        return left->bytes < right->bytes ? -1 : 1;
+    return left->type < right->type ? -1 : left->type > right->type;
+}
+
+/* The slots that are taken go to the front. */
+static void pack(struct counter *counter) {
+    size_t kept = 0;
+    for (size_t i = 0; i < SLOTS; i++)
+        if (counter->slots[i].bytes != 0)
+            counter->slots[kept++] = counter->slots[i];
+    if (kept > 1)
+        qsort(counter->slots, kept, sizeof *counter->slots, compare);
+}
+
+int cf_size_types_count(struct cf_size_types *out, const struct cf_types *types,
+                        const struct cf_resolver *resolver, struct cf_err *err) {
+    struct counter counter = {.types = types, .resolver = resolver};
+    counter.slots = calloc(SLOTS, sizeof *counter.slots);
+    if (counter.slots == NULL)
+        return cf_err_nomem(err, SLOTS * sizeof *counter.slots, "sizes by type");
+    for (size_t i = 0; i < resolver->nr_extents; i++) {
+        const struct cf_extent *extent = &resolver->extents[i];
+        if (extent->heap != NULL)
+            add_heap(&counter, extent);
+        else if (!extent->mmapped->in_tcache)
+            add(&counter, extent->first_number, extent->mmapped->bytes);
+    }
+    pack(&counter);
+    out->rows = counter.slots;
+    out->nr = counter.nr;
+    return CF_OK;
+}
+
+void cf_size_types_fini(struct cf_size_types *sizes) {
+    free(sizes->rows);
+    *sizes = (struct cf_size_types){0};
+}
