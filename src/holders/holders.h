@@ -38,7 +38,7 @@ struct cf_holders {
 /* Asks for the chunk whose header is at `addr`; before the paths are told. CF_ENOMEM. */
 int cf_holders_ask(struct cf_holders *holders, uint64_t addr, struct cf_err *err);
 
-/* Fills the paths of all that was asked; their lengths stay 0 where `reach` knows no paths. `holders`
+/* Fills the paths of all that was asked; lengths stay 0 where `reach` knows no paths. `holders`
  * starts all zero. CF_ENOMEM. End with cf_holders_fini(). */
 int cf_holders_find(struct cf_holders *holders, const struct cf_mem *mem,
                     const struct cf_reach *reach, struct cf_err *err);

@@ -318,8 +318,8 @@ static void summarise(const struct cf_holding *holding, const struct cf_path *pa
                        path->length - 1 - SUMMARY_HOPS);
 }
 
-static int store_path(const struct cf_holding *holding, const struct cf_path *path, struct cf_db *db,
-                     struct cf_insert *in, struct cf_err *err) {
+static int store_path(const struct cf_holding *holding, const struct cf_path *path,
+                      struct cf_db *db, struct cf_insert *in, struct cf_err *err) {
     char label[LABEL_BYTES], summary[2 * LABEL_BYTES];
     int status = CF_OK;
     for (size_t i = 0; i < path->hops.len && status == CF_OK; i++) {
