@@ -10,7 +10,8 @@
 
 enum { CF_THREAD_POOL_MOST = 16 };
 
-/* `wanted`, or as many as there are processors for us where it is 0; CF_THREAD_POOL_MOST at most. */
+/* `wanted`, or as many as there are processors for us where it is 0; at most
+ * CF_THREAD_POOL_MOST. */
 unsigned cf_thread_pool_size(unsigned wanted);
 
 /* Calls job(user, 0) ... job(user, nr_jobs - 1) and returns when all have. Where threads cannot

@@ -22,7 +22,7 @@ struct cf_hop {
     const struct cf_root *root; /* NULL: a chunk */
     uint64_t addr;              /* root: the word that points on (register: 0); chunk: its header */
     uint64_t offset;            /* chunk: of its payload's word that points on; last hop: 0 */
-    uint64_t hop;               /* place on the path, from 0; a long path's numbers skip its middle */
+    uint64_t hop;               /* place on the path, from 0; a long path skips its middle */
 };
 
 struct cf_path {
