@@ -10,11 +10,13 @@
 #include <errno.h>
 
 #include "base/array.h"
+#include "base/bound.h"
 #include "base/checked.h"
 #include "base/cleanup.h"
 #include "base/context.h"
 #include "base/thread_pool.h"
 #include "base/err.h"
+#include "base/hash.h"
 
 #define U64_MAX UINT64_MAX
 
@@ -196,6 +198,62 @@ static void a_pool_does_each_job_once(void **state) {
     assert_int_equal(cf_thread_pool_size(1000), CF_THREAD_POOL_MOST);
 }
 
+/* Against a walk from the first item on, for every length and every value around the items. */
+static void a_bound_is_the_first_index_that_says_yes(void **state) {
+    (void)state;
+    static const int items[] = {2, 4, 4, 4, 6, 8};
+    for (size_t nr = 0; nr <= sizeof items / sizeof *items; nr++) {
+        for (int value = 1; value < 10; value++) {
+            size_t lower = 0, upper = 0;
+            while (lower < nr && items[lower] < value)
+                lower++;
+            while (upper < nr && items[upper] <= value)
+                upper++;
+            assert_int_equal(cf_bound(nr, i, items[i] >= value), lower);
+            assert_int_equal(cf_bound(nr, i, items[i] > value), upper);
+        }
+    }
+}
+
+enum { HASH_ROWS = 5000 };
+
+/* The hash is cut to `bits`, so that many keys share one, and all of them share a slot with 0. */
+static void check_table(unsigned bits) {
+    static uint64_t keys[HASH_ROWS];
+    struct cf_hash table = {0};
+    size_t nr = 0;
+    for (uint64_t draw = 0; draw < 2 * HASH_ROWS; draw++) {
+        uint64_t key = draw % HASH_ROWS * 0x10001;
+        uint64_t hash = bits == 0 ? 0 : cf_hash_mix(key) >> (64 - bits);
+        uint32_t row = cf_hash_find(&table, hash, i, keys[i] == key);
+        assert_int_equal(row, draw < HASH_ROWS ? CF_HASH_NONE : draw % HASH_ROWS);
+        if (row != CF_HASH_NONE)
+            continue;
+        keys[nr] = key;
+        assert_true(cf_hash_add(&table, hash, nr++));
+        assert_true(table.nr_rows * 2 <= table.nr_slots + 2);
+    }
+    assert_int_equal(table.nr_rows, HASH_ROWS);
+    cf_hash_fini(&table);
+    assert_null(table.slots);
+}
+
+static void a_table_finds_each_key_once_however_badly_they_are_mixed(void **state) {
+    (void)state;
+    check_table(64);
+    check_table(5);
+    check_table(0);
+}
+
+static void an_empty_table_knows_nothing_and_takes_no_row_past_its_numbers(void **state) {
+    (void)state;
+    struct cf_hash table = {0};
+    assert_int_equal(cf_hash_find(&table, 7, i, i == 0), CF_HASH_NONE);
+    assert_false(cf_hash_add(&table, 7, CF_HASH_NONE));
+    assert_int_equal(table.nr_rows, 0);
+    cf_hash_fini(&table);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_that_do_not_fit_leave_the_output_alone),
@@ -211,6 +269,9 @@ int main(void) {
         cmocka_unit_test(the_log_goes_to_the_caller_or_nowhere),
         cmocka_unit_test(a_taken_pointer_is_not_freed),
         cmocka_unit_test(a_pool_does_each_job_once),
+        cmocka_unit_test(a_bound_is_the_first_index_that_says_yes),
+        cmocka_unit_test(a_table_finds_each_key_once_however_badly_they_are_mixed),
+        cmocka_unit_test(an_empty_table_knows_nothing_and_takes_no_row_past_its_numbers),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }
