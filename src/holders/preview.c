@@ -2,8 +2,7 @@
 
 #include "mem/mem.h"
 
-bool cf_preview_at(const struct cf_resolver *resolver, uint64_t addr,
-                   char out[CF_PREVIEW_CHARS + 1]) {
+bool cf_preview_at(const struct cf_resolver *resolver, uint64_t addr, struct cf_preview *out) {
     size_t number = cf_resolver_number_at(resolver, addr);
     if (number == CF_NO_CHUNK)
         return false;
@@ -15,15 +14,13 @@ bool cf_preview_at(const struct cf_resolver *resolver, uint64_t addr,
     if (!chunk.live || end <= user || at == NULL)
         return false;
     uint64_t most = end - user < avail ? end - user : avail, nr = 0;
-    char text[CF_PREVIEW_CHARS + 1];
+    struct cf_preview preview = {.addr = addr, .bytes = chunk.bytes};
     while (nr < most && nr < CF_PREVIEW_CHARS && at[nr] >= 0x20 && at[nr] < 0x7f) {
-        text[nr] = (char)at[nr];
+        preview.text[nr] = (char)at[nr];
         nr++;
     }
     if (nr < CF_PREVIEW_MIN)
         return false;
-    for (uint64_t i = 0; i < nr; i++)
-        out[i] = text[i];
-    out[nr] = '\0';
+    *out = preview;
     return true;
 }

@@ -13,9 +13,8 @@
 #include "base/context.h"
 #include "base/thread_pool.h"
 #include "base/err.h"
-#include "lib/holding.h"
-#include "lib/naming.h"
-#include "lib/previews.h"
+#include "holders/holding.h"
+#include "holders/naming.h"
 #include "lib/process.h"
 #include "lib/reading.h"
 #include "rules/rules.h"
@@ -64,7 +63,7 @@ static int examine(struct run *run, struct cf_err *err) {
     int status = cf_reach_new(pt, &run->reach, err);
     if (status != CF_OK)
         return status;
-    cf_naming_init(&run->naming, &run->reading, run->frames);
+    cf_naming_init(&run->naming, run->reading.symbols, run->frames);
     const struct cf_types_input input = {
         .mem = run->reading.mem, .pt = pt, .resolver = cf_mark_resolver(run->reach->mark),
         .ranks = &run->reach->ranks, .roots = &run->reach->roots, .namer = &run->naming.namer,
@@ -139,12 +138,12 @@ static int analyze_heap(struct run *run, struct cf_err *err) {
                                     run->reach != NULL ? &run->reach->stacks : NULL,
                                     run->options, err);
     const struct cf_holding_input holding = {
-        .reading = &run->reading, .reach = run->reach, .kept = &run->kept,
-        .naming = &run->naming, .claims = &run->process.claims,
+        .mem = run->reading.mem, .modules = run->reading.modules, .reach = run->reach,
+        .kept = &run->kept, .naming = &run->naming, .claims = &run->process.claims,
         .retained = run->options->retained,
     };
     if (status == CF_OK && run->reach != NULL)
-        status = cf_holding_find(&run->holding, run->ctx, &holding, run->types, err);
+        status = cf_holding_find(run->ctx, &holding, run->types, &run->holding, err);
     if (status == CF_OK && run->reach != NULL && run->options->retained)
         status = find_retained(run, err);
     return status;
@@ -188,11 +187,13 @@ static int store_tables(struct run *run, enum cf_outcome outcome, struct cf_err 
     if (status == CF_OK)
         status = cf_rows_kept(db, &run->kept, err);
     if (status == CF_OK && run->reach != NULL)
-        status = cf_holding_store(&run->holding, db, err);
+        status = cf_rows_holders(db, &run->holding, err);
+    if (status == CF_OK && run->reach != NULL)
+        status = cf_rows_size_types(db, &run->holding.sizes, run->types, err);
     if (status == CF_OK && run->retained.rows.len > 0)
         status = cf_rows_retained(db, &run->retained, run->types, err);
     if (status == CF_OK && run->reach != NULL && run->options->previews)
-        status = cf_previews_store(&run->holding, db, err);
+        status = cf_rows_previews(db, &run->holding, err);
     if (status == CF_OK)
         status = cf_process_store(&run->process, &run->reading, run->options, db, err);
     if (status == CF_OK)

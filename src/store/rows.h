@@ -8,8 +8,8 @@
 
 #include "space/allocators.h"
 #include "space/budget.h"
-#include "holders/held.h"
-#include "holders/holders.h"
+#include "holders/holding.h"
+#include "holders/preview.h"
 #include "retain/holes.h"
 #include "retain/kept.h"
 #include "space/kernel.h"
@@ -46,28 +46,16 @@ int cf_rows_holes(struct cf_db *db, const struct cf_sizes *sizes, const struct c
 int cf_rows_reach(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf_reach *reach,
                   const struct cf_leaks *leaks, const struct cf_types *types, struct cf_err *err);
 
-/* rows_holders.c: holder, a row for each hop with its label; and the summary of a chunk's way in
- * top_pin, page_pin and type, after these are filled. */
-int cf_rows_hops_begin(struct cf_insert *in, struct cf_db *db, struct cf_err *err);
-int cf_rows_hop(struct cf_insert *in, uint64_t chunk, const struct cf_hop *hop, const char *label,
-                struct cf_err *err);
-int cf_rows_holder(struct cf_db *db, uint64_t chunk, const char *summary, struct cf_err *err);
+/* rows_holders.c: holder, a row for each hop with its label; the summary of a chunk's path in
+ * top_pin, page_pin and type, after these are filled; held, what the weightiest owners keep. */
+int cf_rows_holders(struct cf_db *db, const struct cf_holding *holding, struct cf_err *err);
 
-/* held: what a root keeps alive. */
-int cf_rows_held_begin(struct cf_insert *in, struct cf_db *db, struct cf_err *err);
-int cf_rows_held(struct cf_insert *in, const struct cf_held *held, const char *label,
-                 struct cf_err *err);
+/* rows_preview.c: preview, only with --previews: of what was asked about, and samples of what
+ * nothing reaches; a chunk that is there already is passed over. Never called without the option;
+ * then the table stays empty and the database holds no bytes of the process. */
+enum { CF_PREVIEWED_LEAKS = 200 };
 
-/* rows_preview.c: preview, only with --previews; a chunk that is there already is passed over. */
-struct cf_preview_row {
-    uint64_t addr; /* of the header */
-    uint64_t bytes;
-    const char *type; /* NULL: not known */
-    const char *text;
-};
-
-int cf_rows_previews_begin(struct cf_insert *in, struct cf_db *db, struct cf_err *err);
-int cf_rows_preview(struct cf_insert *in, const struct cf_preview_row *row, struct cf_err *err);
+int cf_rows_previews(struct cf_db *db, const struct cf_holding *holding, struct cf_err *err);
 
 /* rows_retained.c: retained, only with --retained. */
 int cf_rows_retained(struct cf_db *db, const struct cf_retained *retained, struct cf_types *types,

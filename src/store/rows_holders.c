@@ -1,8 +1,8 @@
 #include "store/insert.h"
 #include "store/rows.h"
 
-int cf_rows_hop(struct cf_insert *in, uint64_t chunk, const struct cf_hop *hop, const char *label,
-                struct cf_err *err) {
+static int add_hop(struct cf_insert *in, uint64_t chunk, const struct cf_hop *hop,
+                   const char *label, struct cf_err *err) {
     bool is_register = hop->root != NULL && hop->root->kind == CF_ROOT_REGISTER;
     cf_insert_u64(in, chunk);
     cf_insert_u64(in, hop->hop);
@@ -12,11 +12,7 @@ int cf_rows_hop(struct cf_insert *in, uint64_t chunk, const struct cf_hop *hop, 
     return cf_insert_row(in, err);
 }
 
-int cf_rows_hops_begin(struct cf_insert *in, struct cf_db *db, struct cf_err *err) {
-    return cf_insert_begin(in, db, "holder", "chunk_address, hop, kind, address, label", err);
-}
-
-int cf_rows_holder(struct cf_db *db, uint64_t chunk, const char *summary, struct cf_err *err) {
+static int add_summary(struct cf_db *db, uint64_t chunk, const char *summary, struct cf_err *err) {
     static const char *const updates[] = {
         "UPDATE top_pin SET holder = ?2 WHERE address = ?1",
         "UPDATE page_pin SET holder = ?2 WHERE sample_address = ?1",
@@ -35,16 +31,49 @@ int cf_rows_holder(struct cf_db *db, uint64_t chunk, const char *summary, struct
     return status;
 }
 
-int cf_rows_held_begin(struct cf_insert *in, struct cf_db *db, struct cf_err *err) {
-    return cf_insert_begin(in, db, "held", "kind, address, label, chunks, bytes", err);
+static int add_path(struct cf_db *db, struct cf_insert *in, const struct cf_labels *labels,
+                    const struct cf_path *path, struct cf_err *err) {
+    char label[CF_LABEL_BYTES], summary[CF_SUMMARY_BYTES];
+    int status = CF_OK;
+    for (size_t i = 0; i < path->hops.len && status == CF_OK; i++) {
+        cf_label_hop(labels, path, i, label, sizeof label);
+        status = add_hop(in, path->addr, &path->hops.items[i], label, err);
+    }
+    cf_label_path(labels, path, summary, sizeof summary);
+    return status == CF_OK ? add_summary(db, path->addr, summary, err) : status;
 }
 
-int cf_rows_held(struct cf_insert *in, const struct cf_held *held, const char *label,
-                 struct cf_err *err) {
-    cf_insert_text(in, cf_root_kind_name(held->kind));
-    cf_insert_u64_if(in, held->end > held->start, held->start);
-    cf_insert_text(in, label);
-    cf_insert_u64(in, held->chunks);
-    cf_insert_u64(in, held->bytes);
-    return cf_insert_row(in, err);
+static int add_paths(struct cf_db *db, const struct cf_holding *holding, struct cf_err *err) {
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    int status = cf_insert_begin(&in, db, "holder", "chunk_address, hop, kind, address, label",
+                                 err);
+    for (size_t i = 0; i < holding->holders.paths.len && status == CF_OK; i++) {
+        const struct cf_path *path = &holding->holders.paths.items[i];
+        if (path->length > 0)
+            status = add_path(db, &in, &holding->labels, path, err);
+    }
+    return status;
+}
+
+static int add_owners(struct cf_db *db, const struct cf_holding *holding, struct cf_err *err) {
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    int status = cf_insert_begin(&in, db, "held", "kind, address, label, chunks, bytes", err);
+    for (size_t i = 0; i < holding->owners.rows.len && status == CF_OK; i++) {
+        const struct cf_owner *owner = &holding->owners.rows.items[i];
+        const struct cf_held *held = &owner->held;
+        char label[CF_LABEL_BYTES];
+        cf_owner_label(&holding->labels, owner, label, sizeof label);
+        cf_insert_text(&in, cf_root_kind_name(held->kind));
+        cf_insert_u64_if(&in, held->end > held->start, held->start);
+        cf_insert_text(&in, label);
+        cf_insert_u64(&in, held->chunks);
+        cf_insert_u64(&in, held->bytes);
+        status = cf_insert_row(&in, err);
+    }
+    return status;
+}
+
+int cf_rows_holders(struct cf_db *db, const struct cf_holding *holding, struct cf_err *err) {
+    int status = add_paths(db, holding, err);
+    return status == CF_OK ? add_owners(db, holding, err) : status;
 }

@@ -3,8 +3,8 @@
  * (what it holds down), samples of the costliest groups of page pins, of the types and of the sizes
  * with the most bytes, and the largest live chunks. Some hundreds together.
  */
-#ifndef CF_LIB_ASKING_H
-#define CF_LIB_ASKING_H
+#ifndef CF_HOLDERS_ASKING_H
+#define CF_HOLDERS_ASKING_H
 
 #include "retain/kept.h"
 #include "reach/mark.h"

@@ -1,4 +1,4 @@
-#include "lib/asking.h"
+#include "holders/asking.h"
 
 #include <stdlib.h>
 

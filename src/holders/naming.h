@@ -1,26 +1,25 @@
 /*
  * Names for addresses in modules, for the passes that name types and holders: what symbols say,
  * else the module's name and the offset in it; for words of a stack the function that was there.
- * Borrows the reading and the frames.
+ * Borrows the symbols and the frames.
  */
-#ifndef CF_LIB_NAMING_H
-#define CF_LIB_NAMING_H
+#ifndef CF_HOLDERS_NAMING_H
+#define CF_HOLDERS_NAMING_H
 
 #include "runtime/objects.h"
 #include "types/types.h"
-#include "lib/reading.h"
 #include "sym/frames.h"
 #include "sym/symbols.h"
 
 /* All zero is empty. Must not move once initialised: the namer points into it. */
 struct cf_naming {
-    const struct cf_reading *reading;
+    struct cf_symbols *symbols;
     const struct cf_frames *frames;
     struct cf_namer namer;
 };
 
 /* Reads no file yet. */
-void cf_naming_init(struct cf_naming *naming, const struct cf_reading *reading,
+void cf_naming_init(struct cf_naming *naming, struct cf_symbols *symbols,
                     const struct cf_frames *frames);
 
 /* Variables by their names: the program's, else those of its libraries. */

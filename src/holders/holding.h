@@ -1,0 +1,56 @@
+/*
+ * The search for who holds the chunks that are worth asking about (asking.h): their paths from the
+ * roots (holders.h), what a person calls each hop (labels.h), what the weightiest owners keep alive
+ * (owners.h), and whose memory the nameless chunks are (belong.h).
+ */
+#ifndef CF_HOLDERS_HOLDING_H
+#define CF_HOLDERS_HOLDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "corefrag.h"
+#include "holders/asking.h"
+#include "holders/holders.h"
+#include "holders/labels.h"
+#include "holders/owners.h"
+#include "mem/mem.h"
+#include "reach/reach.h"
+#include "retain/kept.h"
+#include "runtime/objects.h"
+#include "sym/module.h"
+#include "types/sizetype.h"
+#include "types/types.h"
+
+enum { CF_HELD_CHUNKS_MAX = 2000000 };
+
+/* All zero is empty. Must not move once it is found: its labels point into it. */
+struct cf_holding {
+    struct cf_asking asking;
+    struct cf_holders holders;
+    struct cf_owners owners;
+    struct cf_objects objects; /* of managed heaps */
+    struct cf_labels labels;
+    struct cf_size_types sizes; /* empty on heaps of millions of chunks, unless asked for */
+};
+
+/* What the search stands on; borrowed. */
+struct cf_holding_input {
+    const struct cf_mem *mem;
+    const struct cf_modules *modules;
+    const struct cf_reach *reach;
+    const struct cf_kept *kept;
+    const struct cf_naming *naming;
+    const struct cf_claims *claims; /* whose mappings are whose; sealed */
+    bool retained;
+};
+
+/* After the mark, types, pins and the budget. `holding` is all zero; borrows all of `input`. Where
+ * `reach` knows no paths, holders stay unknown. What holders keep alive, and whose memory the
+ * nameless chunks are, is counted on heaps of up to CF_HELD_CHUNKS_MAX reached chunks, or with
+ * `retained`. CF_ENOMEM. End with cf_holding_fini(). */
+int cf_holding_find(const struct cf_context *ctx, const struct cf_holding_input *input,
+                    struct cf_types *types, struct cf_holding *holding, struct cf_err *err);
+void cf_holding_fini(struct cf_holding *holding);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * What a person calls a root, a chunk, and the path from one to the other: a variable by its
+ * symbol, a stack by its thread and function, an object by its runtime's word for it, a chunk by
+ * its type and size. Borrows everything. Names may hold bytes from the core: emitters escape them.
+ */
+#ifndef CF_HOLDERS_LABELS_H
+#define CF_HOLDERS_LABELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "holders/belong.h"
+#include "holders/holders.h"
+#include "holders/naming.h"
+#include "reach/reach.h"
+#include "runtime/objects.h"
+#include "types/types.h"
+
+enum { CF_LABEL_BYTES = 256, CF_SUMMARY_BYTES = 2 * CF_LABEL_BYTES };
+
+struct cf_labels {
+    const struct cf_reach *reach;
+    struct cf_types *types;
+    const struct cf_naming *naming;
+    const struct cf_objects *objects;
+};
+
+/* "g_sessions (libfoo.so)", "libfoo.so+0x4010", "thread 4711, frame handle_request": the word of a
+ * root that a path begins with. `hop` is of a root. */
+void cf_label_root(const struct cf_labels *labels, const struct cf_hop *hop, char *out,
+                   size_t bytes);
+/* The hop of the path with this index: a root as above, or "Session, 96 bytes, at +16". */
+void cf_label_hop(const struct cf_labels *labels, const struct cf_path *path, size_t index,
+                  char *out, size_t bytes);
+/* "global g_sessions (prog) -> HashTable, 8.0 KiB -> 2 more": the path without the asked chunk. */
+void cf_label_path(const struct cf_labels *labels, const struct cf_path *path, char *out,
+                   size_t bytes);
+
+/* "global g_sessions (prog)", "java.nio.DirectByteBuffer (Java)", "V8 heap (node)": whose memory
+ * hangs on the word at `addr` of `root`. `source` is a struct cf_labels; for belong.h. */
+enum cf_belong_name cf_label_owner(void *source, const struct cf_root *root, uint64_t addr,
+                                   char *out, size_t bytes);
+
+#endif
