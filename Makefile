@@ -36,6 +36,7 @@ say = $(if $(V),,@echo '  $(1) $@';)
 LIB_SRC := $(filter-out src/cli/%,$(wildcard src/*/*.c))
 CLI_SRC := $(wildcard src/cli/*.c)
 SCHEMA_SQL := $(sort $(wildcard schema/*.sql))
+QUERIES := $(sort $(wildcard schema/queries/*.sql))
 TESTS := $(wildcard tests/unit/test_*.c)
 E2E := $(wildcard tests/e2e/test_*.c)
 GEN := $(wildcard tests/gen/*.c)
@@ -96,6 +97,11 @@ $(B)/schema_sql.h: $(SCHEMA_SQL) $(B)/flags
 	@{ echo 'static const char schema_sql[] ='; \
 	   cat $(SCHEMA_SQL) /dev/null | sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/'; \
 	   echo ';'; } > $@
+
+# So are the named queries, each as a string of its own.
+$(B)/src/store/queries.o: $(B)/queries_sql.h
+$(B)/queries_sql.h: schema/queries/embed.awk $(QUERIES) $(B)/flags
+	@awk -f $< $(QUERIES) > $@
 
 # What a page of the report needs, as strings, with the hashes that its policy allows.
 HTML_ASSETS := $(wildcard src/report/html/*)
@@ -188,7 +194,7 @@ build/seeds/%: tests/fuzz/seeds/%.zst
 	@mkdir -p $(@D)
 	@zstd -dqf -o $@ $<
 
-build/fuzz/%: tests/fuzz/%.c $(LIB_SRC) $(B)/schema_sql.h $(B)/html_assets.h
+build/fuzz/%: tests/fuzz/%.c $(LIB_SRC) $(B)/schema_sql.h $(B)/queries_sql.h $(B)/html_assets.h
 	@command -v $(CLANG) > /dev/null || { echo "make fuzz needs clang with libFuzzer"; exit 1; }
 	@mkdir -p $(@D)
 	$(call say,CC) $(CLANG) $(CPPFLAGS_ALL) $(FUZZ_FLAGS) -o $@ $< $(LIB_SRC) $(LDLIBS)

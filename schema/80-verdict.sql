@@ -1,211 +1,112 @@
 -- The judgement: the facts that it stands on, in one row, and what the rules said of them.
 
-CREATE VIEW v_fact AS
-WITH malloc_kind (kind) AS (
-    VALUES ('malloc main heap'), ('malloc arena heaps'), ('malloc mmapped chunks')
-), waste_all AS (
-    SELECT sum(bytes) FILTER (WHERE class = 'live') AS live,
-           sum(bytes) FILTER (WHERE class = 'overhead') AS overhead,
-           sum(bytes) FILTER (WHERE class = 'releasable') AS releasable,
-           sum(bytes) FILTER (WHERE class = 'pinned') AS pinned,
-           sum(bytes) FILTER (WHERE class = 'top') AS top,
-           sum(bytes) FILTER (WHERE class = 'cached') AS cached,
-           sum(bytes) FILTER (WHERE class = 'edge') AS edge
-    FROM v_waste WHERE arena_id IS NULL
-), spare AS (
-    SELECT sum(bytes) FILTER (WHERE class = 'overhead') AS overhead,
-           sum(bytes) FILTER (WHERE class = 'top') AS top,
-           sum(bytes) FILTER (WHERE class = 'cached') AS cached,
-           sum(bytes) FILTER (WHERE class = 'edge') AS edge
-    FROM v_waste WHERE arena_id > 0
-), arena_sum AS (
-    SELECT count(*) AS arenas, sum(coalesce(system_bytes, mapped_bytes) > 0) AS used,
-           sum(heaps) AS heaps,
-           sum(mapped_bytes) AS mapped, sum(reserved_bytes) AS reserved,
-           sum(live_bytes) AS live, sum(live_chunks) AS live_chunks,
-           sum(hole_bytes + top_bytes) AS dead, sum(tcache_bytes) AS tcache,
-           sum(NOT is_main AND coalesce(threads, attached_threads) = 0) AS idle,
-           sum(iif(is_main, top_bytes, 0)) AS main_top
-    FROM v_arena
-), mmapped AS (
-    SELECT coalesce(sum(chunks), 0) AS chunks, coalesce(sum(bytes), 0) AS bytes
-    FROM v_size_class WHERE state = 'mmapped'
-), lost AS (
-    SELECT coalesce(sum(bytes), 0) AS bytes, coalesce(sum(chunks), 0) AS chunks,
-           coalesce(sum(root_chunks), 0) AS roots,
-           (SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'reachability') AS is_known
-    FROM v_leak
-), big AS (
-    SELECT size_bytes, sum(chunks) AS chunks, sum(bytes) AS bytes
-    FROM v_size_class WHERE state IN ('live', 'mmapped')
-    GROUP BY size_bytes ORDER BY bytes DESC, size_bytes LIMIT 1
-), kind AS (
-    SELECT coalesce(memory_of, type) AS name, sum(chunks) AS chunks, sum(bytes) AS bytes,
-           total(bytes) FILTER (WHERE memory_of IS NOT NULL) AS memory_bytes
-    FROM v_type WHERE type IS NOT NULL
-    GROUP BY coalesce(memory_of, type) ORDER BY bytes DESC, name LIMIT 1
-), kind_phrase AS (
-    SELECT CASE WHEN name = '(text)' THEN 'text'
-                WHEN name = '(array of pointers)' THEN 'arrays of pointers'
-                WHEN name LIKE '% buffer' THEN 'in ' || name || 's'
-                WHEN memory_bytes = bytes THEN 'memory of ' || name
-                WHEN memory_bytes * 20 >= bytes THEN 'of type ' || name || ', or hangs on such'
-                ELSE 'of type ' || name END AS phrase
-    FROM kind
-), holder AS (
-    SELECT CASE kind WHEN 'mapping' THEN label
-                     WHEN 'stack' THEN 'the stack of ' || label
-                     WHEN 'tls' THEN 'thread-local data of ' || label
-                     ELSE kind || ' ' || label END AS name, bytes
-    FROM v_held ORDER BY bytes DESC LIMIT 1
-), pinner AS (
-    SELECT size_bytes, iif(type LIKE '(%)', substr(type, 2, length(type) - 2), type) AS type,
-           chunks, pinned_bytes AS pinned, holder, held_by
-    FROM v_pinner LIMIT 1
-), foreign_heap AS (
-    SELECT kind, label, sum(resident_bytes) AS resident, sum(mapped_bytes) AS mapped
-    FROM v_budget WHERE kind IN ('managed heap', 'other allocator')
-    GROUP BY kind, label ORDER BY resident DESC LIMIT 1
-), shared_heap AS (
-    SELECT label, sum(mapped_bytes) AS mapped FROM v_budget
-    WHERE kind = 'managed heap' AND NOT is_anonymous AND label LIKE '%heap%'
-    GROUP BY label ORDER BY mapped DESC LIMIT 1
-), outsider AS (
-    SELECT kind, iif(part = 'other anonymous', 'anonymous mappings of unknown use', part) AS name,
-           resident_bytes AS resident
-    FROM v_memory WHERE is_anonymous AND part NOT LIKE 'malloc %'
-    ORDER BY resident DESC LIMIT 1
-), fact AS (
-    SELECT
-    CAST((SELECT value FROM meta WHERE key = 'outcome') AS INTEGER) AS outcome,
-    CAST((SELECT value FROM meta WHERE key = 'core_complete') AS INTEGER) AS complete,
-    CAST((SELECT value FROM meta WHERE key = 'missing_bytes') AS INTEGER) AS missing_bytes,
-    CAST((SELECT value FROM meta WHERE key = 'anonymous_dumped') AS INTEGER) AS anonymous_dumped,
-    CAST((SELECT value FROM meta WHERE key = 'residency_exact') AS INTEGER) AS residency_exact,
-    (SELECT value FROM meta WHERE key = 'residency_source') AS residency_source,
-    CAST((SELECT value FROM meta WHERE key = 'reachability') AS INTEGER) AS examined,
-    (SELECT value FROM meta WHERE key = 'core_producer') AS producer,
-    CAST((SELECT value FROM meta WHERE key = 'page_bytes') AS INTEGER) AS page_bytes,
-    CAST((SELECT value FROM meta WHERE key = 'cpus') AS INTEGER) AS cpus,
-    CAST((SELECT value FROM meta WHERE key = 'arena_limit') AS INTEGER) AS arena_limit,
-    (SELECT value FROM meta WHERE key = 'arena_limit_formula') AS arena_limit_formula,
-    CAST((SELECT value FROM v_tunable WHERE name = 'arena_max') AS INTEGER) AS arena_max,
-    CAST((SELECT value FROM v_tunable WHERE name = 'trim_threshold') AS INTEGER) AS trim_threshold,
-    CAST((SELECT value FROM v_tunable WHERE name = 'mmap_threshold') AS INTEGER) AS mmap_threshold,
-    (SELECT source FROM v_tunable WHERE name = 'mmap_threshold') AS mmap_threshold_source,
-    (SELECT count(*) FROM v_thread) AS threads,
-    (SELECT sum(resident_bytes) FILTER (WHERE kind <> 'unattributed') FROM v_budget
-     WHERE is_anonymous) AS resident_bytes,
-    (SELECT sum(resident_bytes) FROM v_budget WHERE kind IN (SELECT kind FROM malloc_kind))
-        AS heap_resident_bytes,
-    coalesce((SELECT arenas FROM arena_sum), 0) AS arenas,
-    coalesce((SELECT used FROM arena_sum), 0) AS used_arenas,
-    (SELECT idle FROM arena_sum) AS idle_arenas,
-    coalesce((SELECT heaps FROM arena_sum), 0) AS heaps,
-    (SELECT mapped FROM arena_sum) AS mapped_bytes,
-    (SELECT reserved FROM arena_sum) AS reserved_bytes,
-    coalesce((SELECT live FROM arena_sum), 0) + (SELECT bytes FROM mmapped) AS live_bytes,
-    coalesce((SELECT live_chunks FROM arena_sum), 0) + (SELECT chunks FROM mmapped) AS live_chunks,
-    (SELECT live FROM waste_all) + coalesce((SELECT sum(resident_bytes) FROM v_budget
-                                             WHERE kind = 'malloc mmapped chunks'), 0)
-        AS live_resident_bytes,
-    (SELECT dead FROM arena_sum) AS dead_bytes,
-    (SELECT tcache FROM arena_sum) AS tcache_bytes,
-    (SELECT main_top FROM arena_sum) AS main_top_bytes,
-    (SELECT releasable + pinned + top + cached + edge FROM waste_all) AS retained_free_bytes,
-    (SELECT releasable FROM waste_all) AS releasable_bytes,
-    (SELECT pinned FROM waste_all) AS pinned_bytes,
-    (SELECT top + cached FROM waste_all) AS top_cached_bytes,
-    (SELECT edge FROM waste_all) AS edge_bytes,
-    (SELECT overhead + top + cached + edge FROM spare) AS arena_fixed_bytes,
-    (SELECT bytes FROM lost WHERE is_known) AS leak_bytes,
-    (SELECT chunks FROM lost WHERE is_known) AS leak_chunks,
-    (SELECT roots FROM lost WHERE is_known) AS leak_roots,
-    (SELECT sum(missing_places) FROM v_root) AS missing_roots,
-    (SELECT size_bytes FROM big) AS big_size,
-    (SELECT iif(most_are LIKE '(%)', substr(most_are, 2, length(most_are) - 2), most_are)
-     FROM v_live_size LIMIT 1) AS big_type,
-    (SELECT chunks FROM big) AS big_chunks,
-    (SELECT bytes FROM big) AS big_bytes,
-    (SELECT name FROM kind) AS kind_name,
-    (SELECT phrase FROM kind_phrase) AS kind_phrase,
-    (SELECT chunks FROM kind) AS kind_chunks,
-    (SELECT bytes FROM kind) AS kind_bytes,
-    (SELECT name FROM holder) AS holder_name,
-    (SELECT bytes FROM holder) AS holder_bytes,
-    (SELECT size_bytes FROM pinner) AS pinner_size,
-    (SELECT type FROM pinner) AS pinner_type,
-    (SELECT holder FROM pinner) AS pinner_holder,
-    (SELECT held_by FROM pinner) AS pinner_held_by,
-    (SELECT chunks FROM pinner) AS pinner_chunks,
-    (SELECT pinned FROM pinner) AS pinner_bytes,
-    (SELECT sum(chunks) FROM v_page_pin) AS pinning_chunks,
-    (SELECT kind FROM foreign_heap) AS foreign_kind,
-    (SELECT label FROM foreign_heap) AS foreign_label,
-    (SELECT resident FROM foreign_heap) AS foreign_bytes,
-    (SELECT label FROM shared_heap) AS shared_heap_label,
-    (SELECT mapped FROM shared_heap) AS shared_heap_bytes,
-    (SELECT kind FROM outsider) AS outsider_kind,
-    (SELECT name FROM outsider) AS outsider_name,
-    (SELECT resident FROM outsider) AS outsider_bytes,
-    (SELECT sum(coalesce(unlocked_resident_bytes, unlocked_bytes)) FROM v_top_pin WHERE rank = 1)
-        AS unlock_1_bytes,
-    (SELECT sum(unlocked) FROM (SELECT max(coalesce(unlocked_resident_bytes, unlocked_bytes))
-                                AS unlocked FROM v_top_pin WHERE rank <= 10 GROUP BY arena_id))
-        AS unlock_10_bytes,
-    (SELECT sum(unlocked) FROM (SELECT max(coalesce(unlocked_resident_bytes, unlocked_bytes))
-                                AS unlocked FROM v_top_pin WHERE rank <= 100 GROUP BY arena_id))
-        AS unlock_100_bytes,
-    (SELECT count(*) FROM v_top_pin WHERE rank = 1) AS pinned_tops,
-    (SELECT count(*) FROM v_anomaly WHERE is_corruption) AS corruptions,
-    (SELECT count(*) FROM v_anomaly) AS anomalies,
-    (SELECT count(*) FROM v_anomaly WHERE code = 'witness-disagrees') AS contradictions,
-    (SELECT count(*) FROM v_module WHERE symbols_verified = 0) AS unverified_files,
-    (SELECT count(*) FROM v_arena WHERE is_main AND address IS NULL) AS bare_arenas,
-    (SELECT sum(min(h.end, s.end) - max(h.start, s.start + s.dumped_bytes))
-     FROM v_segment s JOIN v_heap h ON h.start < s.end AND h.end > s.start + s.dumped_bytes
-     WHERE s.missing_bytes > 0) AS missing_heap_bytes,
-    (SELECT sum(missing_places) FROM v_root WHERE kind = 'stack') AS missing_stacks,
-    (SELECT count(*) FROM v_anomaly WHERE code IN
-        ('notes-cut', 'headers-cut', 'files-cut', 'segment-count', 'segment-count-lost',
-         'no-segments')) AS damaged_tables
-)
-SELECT *,
-       100.0 * retained_free_bytes / nullif(heap_resident_bytes, 0) AS retained_percent,
-       100.0 * heap_resident_bytes / nullif(resident_bytes, 0) AS heap_percent,
-       resident_bytes - heap_resident_bytes AS outside_bytes,
-       100.0 * leak_bytes / nullif(live_bytes, 0) AS leak_percent,
-       100.0 * big_bytes / nullif(live_bytes, 0) AS big_percent,
-       live_bytes - coalesce(leak_bytes, 0) AS reached_bytes,
-       CASE WHEN outsider_kind IN ('managed heap', 'other allocator')
-            THEN 'Look at the runtime''s own heap first: its limits, its own dump'
-            WHEN outsider_kind LIKE '%stack%'
-            THEN 'Look at the threads first: how many, and how deep their stacks go (v_stack)'
-            ELSE 'Find out who maps it: v_segment has the largest mappings' END AS outsider_advice,
-       leak_chunks - leak_roots AS leak_hung_chunks,
-       iif(residency_exact AND (live_bytes - live_resident_bytes) * 20 >= live_bytes,
-           live_bytes - live_resident_bytes, NULL) AS live_absent_bytes,
-       iif(kind_bytes * 4 >= live_bytes, kind_phrase, NULL) AS main_kind,
-       iif(kind_bytes * 4 >= live_bytes
-           AND (big_type IS NULL OR substr(kind_phrase, -length(big_type)) <> big_type),
-           kind_phrase, NULL) AS other_kind,
-       iif(holder_bytes * 4 >= live_bytes, holder_name, NULL) AS main_holder,
-       iif(leak_bytes * 20 < max(coalesce(heap_resident_bytes, mapped_bytes, 0), 1310720),
-           leak_bytes, NULL) AS small_leak_bytes,
-       iif(pinner_bytes * 2 >= pinned_bytes, pinner_size, NULL) AS main_pinner_size,
-       iif(pinner_bytes * 2 >= pinned_bytes, pinner_type, NULL) AS main_pinner_type,
-       iif(pinner_bytes * 2 >= pinned_bytes,
-           iif(pinner_held_by LIKE 'stack of %' OR pinner_held_by LIKE 'registers of %', 'the ', '')
-           || pinner_held_by, NULL) AS main_pinner_holder,
-       max(used_arenas - 2, 0) AS spare_arenas,
-       max(coalesce(main_top_bytes, 0) - 131072, 0) +
-           coalesce((SELECT sum(resident_bytes) FROM v_hole_histogram
-                     WHERE from_bytes >= 131072), 0) AS kept_large_bytes,
-       heap_resident_bytes - live_resident_bytes AS compact_bytes
-FROM fact;
+-- One row, filled group by group when all other tables are (schema/queries/facts.sql): views of
+-- this many sums would be computed anew by every rule and section that asks for one of them.
+CREATE TABLE fact (
+    outcome INTEGER,
+    complete INTEGER,
+    missing_bytes INTEGER,
+    anonymous_dumped INTEGER,
+    residency_exact INTEGER,
+    residency_source TEXT,
+    examined INTEGER,
+    producer TEXT,
+    page_bytes INTEGER,
+    cpus INTEGER,
+    arena_limit INTEGER,
+    arena_limit_formula TEXT,
+    arena_max INTEGER,
+    trim_threshold INTEGER,
+    mmap_threshold INTEGER,
+    mmap_threshold_source TEXT,
+    threads INTEGER,
+    resident_bytes INTEGER,
+    heap_resident_bytes INTEGER,
+    arenas INTEGER,
+    used_arenas INTEGER,
+    idle_arenas INTEGER,
+    heaps INTEGER,
+    mapped_bytes INTEGER,
+    reserved_bytes INTEGER,
+    mmapped_resident_bytes INTEGER,
+    live_bytes INTEGER,
+    live_resident_bytes INTEGER,
+    live_chunks INTEGER,
+    dead_bytes INTEGER,
+    tcache_bytes INTEGER,
+    main_top_bytes INTEGER,
+    retained_free_bytes INTEGER,
+    releasable_bytes INTEGER,
+    pinned_bytes INTEGER,
+    top_cached_bytes INTEGER,
+    edge_bytes INTEGER,
+    arena_fixed_bytes INTEGER,
+    leak_bytes INTEGER,
+    leak_chunks INTEGER,
+    leak_roots INTEGER,
+    missing_roots INTEGER,
+    big_size INTEGER,
+    big_type TEXT,
+    big_chunks INTEGER,
+    big_bytes INTEGER,
+    kind_name TEXT,
+    kind_phrase TEXT,
+    kind_chunks INTEGER,
+    kind_bytes INTEGER,
+    main_kind TEXT,
+    other_kind TEXT,
+    leak_hung_chunks INTEGER,
+    live_absent_bytes INTEGER,
+    holder_name TEXT,
+    holder_bytes INTEGER,
+    main_holder TEXT,
+    pinner_size INTEGER,
+    pinner_type TEXT,
+    pinner_holder TEXT,
+    pinner_held_by TEXT,
+    pinner_chunks INTEGER,
+    pinner_bytes INTEGER,
+    pinning_chunks INTEGER,
+    foreign_kind TEXT,
+    foreign_label TEXT,
+    foreign_bytes INTEGER,
+    shared_heap_label TEXT,
+    shared_heap_bytes INTEGER,
+    outsider_kind TEXT,
+    outsider_name TEXT,
+    outsider_bytes INTEGER,
+    outsider_advice TEXT,
+    unlock_1_bytes INTEGER,
+    unlock_10_bytes INTEGER,
+    unlock_100_bytes INTEGER,
+    pinned_tops INTEGER,
+    corruptions INTEGER,
+    anomalies INTEGER,
+    contradictions INTEGER,
+    unverified_files INTEGER,
+    bare_arenas INTEGER,
+    missing_heap_bytes INTEGER,
+    missing_stacks INTEGER,
+    damaged_tables INTEGER,
+    retained_percent REAL,
+    heap_percent REAL,
+    outside_bytes INTEGER,
+    leak_percent REAL,
+    big_percent REAL,
+    reached_bytes INTEGER,
+    small_leak_bytes INTEGER,
+    main_pinner_size INTEGER,
+    main_pinner_type TEXT,
+    main_pinner_holder TEXT,
+    spare_arenas INTEGER,
+    kept_large_bytes INTEGER,
+    compact_bytes INTEGER
+);
+
+CREATE VIEW v_fact AS SELECT * FROM fact;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
-('v_fact', '', '', 'One row: the figures of the whole process that the rules judge, each from the views beside it. NULL where the core does not say.'),
+('v_fact', '', '', 'One row: the figures of the whole process that the rules judge, each from the views beside it, as they were when the database was made. NULL where the core does not say.'),
 ('v_fact', 'outcome', 'code', 'As in meta.'),
 ('v_fact', 'complete', '0/1', 'As meta core_complete.'),
 ('v_fact', 'missing_bytes', 'bytes', 'As in meta.'),
@@ -231,6 +132,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'heaps', 'count', 'Heaps of all arenas.'),
 ('v_fact', 'mapped_bytes', 'bytes', 'Accessible bytes of all heaps.'),
 ('v_fact', 'reserved_bytes', 'bytes', 'Address space kept for growth.'),
+('v_fact', 'mmapped_resident_bytes', 'bytes', 'Resident bytes of the mappings of mmapped chunks.'),
 ('v_fact', 'live_bytes', 'bytes', 'Live chunks, headers included, mmapped ones too.'),
 ('v_fact', 'live_resident_bytes', 'bytes', 'Of them, in memory when the core was written; those of mmapped chunks with what else their mapping holds.'),
 ('v_fact', 'live_chunks', 'chunks', 'How many.'),

@@ -1,7 +1,7 @@
 /*
  * The judgement over two cores of one program: what one core alone cannot show. Stands on v_fact
- * of both databases (the newer one is `main`, the older one attached as `old`), with the same kind
- * of table as rules.h: the first rule whose condition holds speaks.
+ * of both databases (the newer one is `main`, the older one attached as `old`). The same engine as
+ * for one core: the first rule whose condition holds speaks.
  */
 #ifndef CF_RULES_GROWTH_H
 #define CF_RULES_GROWTH_H

@@ -1,8 +1,9 @@
 /*
  * Thresholds and where they come from. A share is of resident memory, since that is what a limit
- * counts. MIB_4: below it nobody is paged. A half: what "most of it" means. LEAK_MIB: a program
- * that ends by a signal always has some unreached kilobytes (buffers of code that was running).
- * Arenas: 8 is where glibc itself begins to count (arena_test).
+ * counts. Below 4 MiB of kept memory, and 16 MiB of a heap, nobody is paged. A half: what "most of
+ * it" means. A leak of less than 1 MiB explains nothing: a program that ends by a signal always has
+ * some unreached kilobytes (buffers of code that was running). Arenas: 8 is where glibc itself
+ * begins to count (arena_test).
  */
 #include "rules/rules.h"
 

@@ -13,14 +13,15 @@
 #include "corefrag.h"
 #include "store/db.h"
 
+/* The rules over two cores (growth.c) have a code, a condition and sentences alone. */
 struct cf_rule {
     const char *code;       /* of the finding */
     const char *verdict;    /* code of v_verdict, or NULL: a finding only */
     const char *severity;   /* critical, warning, info, what-if, limit */
-    const char *when;       /* SQL over v_fact, true when the rule speaks */
-    const char *bytes;      /* SQL over v_fact: what it is about */
-    const char *confidence; /* SQL over v_fact: 'high', 'medium' or 'low' */
-    const char *exactness;  /* SQL over v_fact: 'exact', 'at-least' or 'bound' */
+    const char *when;       /* SQL over the facts, true when the rule speaks */
+    const char *bytes;      /* SQL over the facts: what it is about */
+    const char *confidence; /* SQL over the facts: 'high', 'medium' or 'low' */
+    const char *exactness;  /* SQL over the facts: 'exact', 'at-least' or 'bound' */
     const char *title;      /* templates */
     const char *detail;
     const char *advice;     /* NULL: nothing to do */
@@ -30,7 +31,11 @@ struct cf_rule {
 extern const struct cf_rule cf_rules[];
 extern const size_t cf_nr_rules;
 
-/* Fills the tables verdict and finding. CF_EINTERNAL for a rule whose SQL does not run. */
+/* Fills the facts: table fact, which v_fact shows. */
+int cf_rules_gather(struct cf_db *db, struct cf_err *err);
+
+/* Gathers the facts, and fills the tables verdict and finding. CF_EINTERNAL for a rule whose SQL
+ * does not run. */
 int cf_rules_judge(struct cf_db *db, struct cf_err *err);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "report/wrap.h"
 #include "review.h"
+#include "rules/rules.h"
 
 static const struct cf_report_options plain;
 
@@ -90,6 +91,7 @@ static void leaks_not_looked_for_are_not_denied(void **state) {
                                 "UPDATE meta SET value = 0 WHERE key = 'reachability';"
                                 "DELETE FROM verdict; DELETE FROM finding;",
                                 &err), CF_OK);
+    assert_int_equal(cf_rules_judge(db, &err), CF_OK);
     struct cf_doc *doc = review_doc(db, &plain);
     char *text = review_print(doc, &plain);
     review_says(text, "leaks      not examined");
@@ -208,6 +210,7 @@ static void a_confidence_has_its_reason(void **state) {
         struct cf_db *db = review_db(review_complete, review_incident);
         struct cf_err err;
         assert_int_equal(cf_db_exec(db, cases[i].change, &err), CF_OK);
+        assert_int_equal(cf_rules_gather(db, &err), CF_OK);
         struct cf_doc *doc = review_doc(db, &plain);
         char *text = review_print(doc, &plain);
         review_says(text, cases[i].reason);

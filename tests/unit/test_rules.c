@@ -45,6 +45,8 @@ static void must_fill(const char *text, const struct cf_stmt *facts, const char 
 static void every_rule_runs_whatever_the_facts(void **state) {
     (void)state;
     CF_CLEANUP_DB struct cf_db *db = memory_db();
+    struct cf_err gathered;
+    assert_int_equal(cf_rules_gather(db, &gathered), CF_OK);
     for (size_t i = 0; i < cf_nr_rules; i++) {
         const struct cf_rule *rule = &cf_rules[i];
         CF_CLEANUP_STMT struct cf_stmt *facts = NULL;

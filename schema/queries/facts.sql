@@ -1,0 +1,206 @@
+-- The facts that the rules judge (table fact, one row), group by group: each is read once, and
+-- later groups stand on earlier ones. Run after the load, before the rules.
+
+-- query: facts
+DELETE FROM fact;
+INSERT INTO fact DEFAULT VALUES;
+
+-- What is known of the core and its process.
+UPDATE fact SET outcome = m.outcome, complete = m.complete, missing_bytes = m.missing_bytes,
+    anonymous_dumped = m.anonymous_dumped, residency_exact = m.residency_exact,
+    residency_source = m.residency_source, examined = m.examined, producer = m.producer,
+    page_bytes = m.page_bytes, cpus = m.cpus, arena_limit = m.arena_limit,
+    arena_limit_formula = m.arena_limit_formula
+FROM (SELECT
+    CAST(max(value) FILTER (WHERE key = 'outcome') AS INTEGER) AS outcome,
+    CAST(max(value) FILTER (WHERE key = 'core_complete') AS INTEGER) AS complete,
+    CAST(max(value) FILTER (WHERE key = 'missing_bytes') AS INTEGER) AS missing_bytes,
+    CAST(max(value) FILTER (WHERE key = 'anonymous_dumped') AS INTEGER) AS anonymous_dumped,
+    CAST(max(value) FILTER (WHERE key = 'residency_exact') AS INTEGER) AS residency_exact,
+    max(value) FILTER (WHERE key = 'residency_source') AS residency_source,
+    CAST(max(value) FILTER (WHERE key = 'reachability') AS INTEGER) AS examined,
+    max(value) FILTER (WHERE key = 'core_producer') AS producer,
+    CAST(max(value) FILTER (WHERE key = 'page_bytes') AS INTEGER) AS page_bytes,
+    CAST(max(value) FILTER (WHERE key = 'cpus') AS INTEGER) AS cpus,
+    CAST(max(value) FILTER (WHERE key = 'arena_limit') AS INTEGER) AS arena_limit,
+    max(value) FILTER (WHERE key = 'arena_limit_formula') AS arena_limit_formula
+    FROM meta) m;
+
+UPDATE fact SET arena_max = t.arena_max, trim_threshold = t.trim_threshold,
+    mmap_threshold = t.mmap_threshold, mmap_threshold_source = t.source
+FROM (SELECT
+    CAST(max(value) FILTER (WHERE name = 'arena_max') AS INTEGER) AS arena_max,
+    CAST(max(value) FILTER (WHERE name = 'trim_threshold') AS INTEGER) AS trim_threshold,
+    CAST(max(value) FILTER (WHERE name = 'mmap_threshold') AS INTEGER) AS mmap_threshold,
+    max(source) FILTER (WHERE name = 'mmap_threshold') AS source
+    FROM tunable) t;
+
+UPDATE fact SET threads = (SELECT count(*) FROM thread),
+    unverified_files = (SELECT count(*) FROM module WHERE symbols_verified = 0);
+
+-- The process's anonymous memory, and malloc's part of it.
+UPDATE fact SET resident_bytes = b.resident, heap_resident_bytes = b.malloc,
+    mmapped_resident_bytes = coalesce(b.mmapped, 0)
+FROM (SELECT
+    sum(resident_bytes) FILTER (WHERE is_anonymous AND kind <> 'unattributed') AS resident,
+    sum(resident_bytes) FILTER (WHERE kind IN ('malloc main heap', 'malloc arena heaps',
+                                               'malloc mmapped chunks')) AS malloc,
+    sum(resident_bytes) FILTER (WHERE kind = 'malloc mmapped chunks') AS mmapped
+    FROM budget) b;
+
+UPDATE fact SET arenas = a.arenas, used_arenas = coalesce(a.used, 0), idle_arenas = a.idle,
+    heaps = coalesce(a.heaps, 0), mapped_bytes = a.mapped, reserved_bytes = a.reserved,
+    live_bytes = coalesce(a.live, 0) + m.bytes, live_chunks = coalesce(a.live_chunks, 0) + m.chunks,
+    dead_bytes = a.dead, tcache_bytes = a.tcache, main_top_bytes = a.main_top,
+    bare_arenas = a.bare
+FROM (SELECT count(*) AS arenas, sum(coalesce(system_bytes, mapped_bytes) > 0) AS used,
+    sum(NOT is_main AND coalesce(threads, attached_threads) = 0) AS idle,
+    sum(heaps) AS heaps, sum(mapped_bytes) AS mapped, sum(reserved_bytes) AS reserved,
+    sum(live_bytes) AS live, sum(live_chunks) AS live_chunks,
+    sum(hole_bytes + top_bytes) AS dead, sum(tcache_bytes) AS tcache,
+    sum(iif(is_main, top_bytes, 0)) AS main_top,
+    count(*) FILTER (WHERE is_main AND address IS NULL) AS bare
+    FROM arena) a,
+    (SELECT coalesce(sum(chunks), 0) AS chunks, coalesce(sum(bytes), 0) AS bytes
+     FROM v_size_class WHERE state = 'mmapped') m;
+
+-- Where the resident bytes of the heaps go, and what arenas cost beside main.
+UPDATE fact SET live_resident_bytes = w.live + mmapped_resident_bytes,
+    retained_free_bytes = w.releasable + w.pinned + w.top + w.cached + w.edge,
+    releasable_bytes = w.releasable, pinned_bytes = w.pinned,
+    top_cached_bytes = w.top + w.cached, edge_bytes = w.edge, arena_fixed_bytes = w.fixed
+FROM (SELECT sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'live') AS live,
+    sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'releasable') AS releasable,
+    sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'pinned') AS pinned,
+    sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'top') AS top,
+    sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'cached') AS cached,
+    sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'edge') AS edge,
+    sum(bytes) FILTER (WHERE arena_id > 0 AND class = 'overhead') +
+    sum(bytes) FILTER (WHERE arena_id > 0 AND class = 'top') +
+    sum(bytes) FILTER (WHERE arena_id > 0 AND class = 'cached') +
+    sum(bytes) FILTER (WHERE arena_id > 0 AND class = 'edge') AS fixed
+    FROM waste) w;
+
+UPDATE fact SET kept_large_bytes = max(coalesce(main_top_bytes, 0) - 131072, 0) +
+    coalesce((SELECT sum(resident_bytes) FROM hole_histogram WHERE from_bytes >= 131072), 0);
+
+-- What nothing reaches, and what could not be searched.
+UPDATE fact SET leak_bytes = l.bytes, leak_chunks = l.chunks, leak_roots = l.roots
+FROM (SELECT coalesce(sum(bytes), 0) AS bytes, coalesce(sum(chunks), 0) AS chunks,
+    coalesce(sum(root_chunks), 0) AS roots FROM leak) l
+WHERE examined;
+
+UPDATE fact SET missing_roots = r.places, missing_stacks = r.stacks
+FROM (SELECT sum(missing_places) AS places,
+    sum(missing_places) FILTER (WHERE kind = 'stack') AS stacks FROM root) r;
+
+-- What the live chunks are: the size, and the named type, that hold the most bytes.
+UPDATE fact SET big_size = b.size_bytes, big_chunks = b.chunks, big_bytes = b.bytes
+FROM (SELECT size_bytes, sum(chunks) AS chunks, sum(bytes) AS bytes
+    FROM v_size_class WHERE state IN ('live', 'mmapped')
+    GROUP BY size_bytes ORDER BY bytes DESC, size_bytes LIMIT 1) b;
+
+UPDATE fact SET big_type = iif(t.type LIKE '(%)', substr(t.type, 2, length(t.type) - 2), t.type)
+FROM (SELECT type FROM size_type WHERE size_bytes = (SELECT big_size FROM fact)
+    ORDER BY chunks DESC, type LIMIT 1) t;
+
+UPDATE fact SET kind_name = k.name, kind_chunks = k.chunks, kind_bytes = k.bytes,
+    kind_phrase = CASE k.evidence WHEN 'text' THEN 'text'
+        WHEN 'pointers' THEN 'arrays of pointers'
+        WHEN 'owner' THEN 'in ' || k.name || 's'
+        ELSE CASE WHEN k.memory_bytes = k.bytes THEN 'memory of ' || k.name
+                  WHEN k.memory_bytes * 20 >= k.bytes THEN 'of type ' || k.name || ', or hangs on such'
+                  ELSE 'of type ' || k.name END END
+FROM (SELECT coalesce(memory_of, type) AS name, sum(chunks) AS chunks, sum(bytes) AS bytes,
+    total(bytes) FILTER (WHERE memory_of IS NOT NULL) AS memory_bytes,
+    max(evidence) FILTER (WHERE memory_of IS NULL) AS evidence
+    FROM type WHERE type IS NOT NULL
+    GROUP BY coalesce(memory_of, type) ORDER BY bytes DESC, name LIMIT 1) k;
+
+UPDATE fact SET holder_name = h.name, holder_bytes = h.bytes
+FROM (SELECT CASE kind WHEN 'mapping' THEN label
+                       WHEN 'stack' THEN 'the stack of ' || label
+                       WHEN 'tls' THEN 'thread-local data of ' || label
+                       ELSE kind || ' ' || label END AS name, bytes
+    FROM held ORDER BY bytes DESC LIMIT 1) h;
+
+-- What pins pages and tops.
+UPDATE fact SET pinner_size = p.size_bytes, pinner_chunks = p.chunks, pinner_bytes = p.pinned_bytes,
+    pinner_type = iif(p.type LIKE '(%)', substr(p.type, 2, length(p.type) - 2), p.type),
+    pinner_holder = p.holder, pinner_held_by = p.held_by
+FROM (SELECT * FROM v_pinner LIMIT 1) p;
+
+UPDATE fact SET pinning_chunks = (SELECT sum(chunks) FROM page_pin);
+
+UPDATE fact SET unlock_1_bytes = u.one, unlock_10_bytes = u.ten, unlock_100_bytes = u.hundred,
+    pinned_tops = u.tops
+FROM (SELECT sum(one) AS one, sum(ten) AS ten, sum(hundred) AS hundred,
+    coalesce(sum(tops), 0) AS tops
+    FROM (SELECT max(bytes) FILTER (WHERE rank = 1) AS one,
+        max(bytes) FILTER (WHERE rank <= 10) AS ten,
+        max(bytes) FILTER (WHERE rank <= 100) AS hundred,
+        count(*) FILTER (WHERE rank = 1) AS tops
+        FROM (SELECT arena_id, rank, coalesce(unlocked_resident_bytes, unlocked_bytes) AS bytes
+            FROM top_pin)
+        GROUP BY arena_id)) u;
+
+-- What is not malloc's.
+UPDATE fact SET foreign_kind = f.kind, foreign_label = f.label, foreign_bytes = f.resident
+FROM (SELECT kind, label, sum(resident_bytes) AS resident
+    FROM budget WHERE kind IN ('managed heap', 'other allocator')
+    GROUP BY kind, label ORDER BY resident DESC LIMIT 1) f;
+
+UPDATE fact SET shared_heap_label = s.label, shared_heap_bytes = s.mapped
+FROM (SELECT label, sum(mapped_bytes) AS mapped FROM budget
+    WHERE kind = 'managed heap' AND NOT is_anonymous AND label LIKE '%heap%'
+    GROUP BY label ORDER BY mapped DESC LIMIT 1) s;
+
+UPDATE fact SET outsider_kind = o.kind, outsider_bytes = o.resident_bytes,
+    outsider_name = iif(o.part = 'other anonymous', 'anonymous mappings of unknown use', o.part),
+    outsider_advice = CASE WHEN o.kind IN ('managed heap', 'other allocator')
+        THEN 'Look at the runtime''s own heap first: its limits, its own dump'
+        WHEN o.kind LIKE '%stack%'
+        THEN 'Look at the threads first: how many, and how deep their stacks go (v_stack)'
+        ELSE 'Find out who maps it: v_segment has the largest mappings' END
+FROM (SELECT part, kind, resident_bytes FROM v_memory
+    WHERE is_anonymous AND part NOT LIKE 'malloc %' ORDER BY resident_bytes DESC LIMIT 1) o;
+
+-- What does not add up, or is not there.
+UPDATE fact SET corruptions = a.corruptions, anomalies = a.anomalies,
+    contradictions = a.contradictions, damaged_tables = a.damaged_tables
+FROM (SELECT count(*) AS anomalies, count(*) FILTER (WHERE is_corruption) AS corruptions,
+    count(*) FILTER (WHERE code = 'witness-disagrees') AS contradictions,
+    count(*) FILTER (WHERE code IN ('notes-cut', 'headers-cut', 'files-cut', 'segment-count',
+                                    'segment-count-lost', 'no-segments')) AS damaged_tables
+    FROM anomaly) a;
+
+UPDATE fact SET missing_heap_bytes =
+    (SELECT sum(min(h.end, s.end) - max(h.start, s.start + s.dumped_bytes))
+     FROM segment s JOIN heap h ON h.start < s.end AND h.end > s.start + s.dumped_bytes
+     WHERE s.missing_bytes > 0);
+
+-- What follows from those.
+UPDATE fact SET
+    retained_percent = 100.0 * retained_free_bytes / nullif(heap_resident_bytes, 0),
+    heap_percent = 100.0 * heap_resident_bytes / nullif(resident_bytes, 0),
+    outside_bytes = resident_bytes - heap_resident_bytes,
+    leak_percent = 100.0 * leak_bytes / nullif(live_bytes, 0),
+    big_percent = 100.0 * big_bytes / nullif(live_bytes, 0),
+    reached_bytes = live_bytes - coalesce(leak_bytes, 0),
+    leak_hung_chunks = leak_chunks - leak_roots,
+    live_absent_bytes = iif(residency_exact AND (live_bytes - live_resident_bytes) * 20 >= live_bytes,
+                            live_bytes - live_resident_bytes, NULL),
+    main_kind = iif(kind_bytes * 4 >= live_bytes, kind_phrase, NULL),
+    other_kind = iif(kind_bytes * 4 >= live_bytes
+                     AND (big_type IS NULL OR substr(kind_phrase, -length(big_type)) <> big_type),
+                     kind_phrase, NULL),
+    main_holder = iif(holder_bytes * 4 >= live_bytes, holder_name, NULL),
+    small_leak_bytes = iif(leak_bytes * 20 < max(coalesce(heap_resident_bytes, mapped_bytes, 0),
+                                                 1310720), leak_bytes, NULL),
+    main_pinner_size = iif(pinner_bytes * 2 >= pinned_bytes, pinner_size, NULL),
+    main_pinner_type = iif(pinner_bytes * 2 >= pinned_bytes, pinner_type, NULL),
+    main_pinner_holder = iif(pinner_bytes * 2 >= pinned_bytes,
+        iif(pinner_held_by LIKE 'stack of %' OR pinner_held_by LIKE 'registers of %', 'the ', '')
+        || pinner_held_by, NULL),
+    spare_arenas = max(used_arenas - 2, 0),
+    compact_bytes = heap_resident_bytes - live_resident_bytes;

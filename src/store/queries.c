@@ -1,0 +1,3 @@
+#include "store/queries.h"
+
+#include "queries_sql.h"
