@@ -1,9 +1,11 @@
 # corefrag: plain GNU make. Everything that is built lands in build/; `make help` lists the targets.
 #
 # FLAVOR=release (the default) or asan chooses the folder and the flags: build/release, build/asan.
-# Each flavor has its own objects; build/corefrag and build/libcorefrag.a are those of the release.
+# Each flavor has its own objects; build/corefrag, build/libcorefrag.a and build/libcorefrag.so are
+# those of the release.
 
-VERSION := 0.1
+VERSION := $(shell sed -n 's/^\#define CF_VERSION_M[AI][JN]OR //p' include/corefrag.h | paste -sd .)
+ABI := 0
 FLAVOR ?= release
 B := build/$(FLAVOR)
 PREFIX ?= /usr/local
@@ -15,7 +17,7 @@ PKGS := libelf libdw sqlite3 libarchive smartcols jansson
 
 # ---- flags; the user's CFLAGS and LDFLAGS come last ----
 
-CPPFLAGS_ALL := -Iinclude -Isrc -I$(B) -D_GNU_SOURCE -DCF_VERSION='"$(VERSION)"' \
+CPPFLAGS_ALL := -Iinclude -Isrc -I$(B) -D_GNU_SOURCE \
 	$(shell pkg-config --cflags $(PKGS) 2>/dev/null) $(CPPFLAGS)
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
 	-Wundef -Wvla -Wformat=2
@@ -25,7 +27,9 @@ CFLAGS_asan := -O1 -g -fno-omit-frame-pointer $(SANITIZE)
 LDFLAGS_asan := $(SANITIZE)
 # With sanitizers gcc warns of what is not there (-Wrestrict and others), so it may not fail then.
 ERROR := $(if $(WERROR),$(if $(filter asan,$(FLAVOR)),,-Werror))
-CFLAGS_ALL := -std=gnu11 $(WARN) $(ERROR) $(CFLAGS_$(FLAVOR)) -pthread $(CFLAGS)
+# One set of objects for both libraries; hidden is what include/corefrag.h does not mark CF_API.
+CFLAGS_ALL := -std=gnu11 $(WARN) $(ERROR) $(CFLAGS_$(FLAVOR)) -fPIC -fvisibility=hidden -pthread \
+	$(CFLAGS)
 LDFLAGS_ALL := $(LDFLAGS_$(FLAVOR)) -pthread $(LDFLAGS)
 LDLIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -liberty -ldl -lm
 LINK = $(call say,LD) $(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(LDLIBS)
@@ -58,16 +62,18 @@ REPLAY_BIN := $(FUZZ:tests/fuzz/fuzz_%.c=$(B)/tests/fuzz/replay_%)
 .PHONY: all deps demo samples test check test-unit golden test-e2e test-html test-fuzz test-docs gen lint bench bench-readme fuzz \
 	valgrind asan install uninstall test-install format clean help FORCE
 
-all: $(if $(wildcard src/lib/analyze.c),build/corefrag) build/libcorefrag.a ## the program and the library (default)
+PRODUCTS := corefrag libcorefrag.a libcorefrag.so libcorefrag.so.$(ABI)
+
+all: $(PRODUCTS:%=build/%) ## the program and the library (default)
 
 # ---- program and library ----
 
 ifeq ($(FLAVOR),release)
-build/corefrag build/libcorefrag.a: build/%: $(B)/%
+$(PRODUCTS:%=build/%): build/%: $(B)/%
 	@ln -sfn $(FLAVOR)/$* $@
 else
-.PHONY: build/corefrag build/libcorefrag.a
-build/corefrag build/libcorefrag.a: build/%: $(B)/%
+.PHONY: $(PRODUCTS:%=build/%)
+$(PRODUCTS:%=build/%): build/%: $(B)/%
 endif
 
 $(B)/corefrag: $(CLI_OBJ) $(B)/libcorefrag.a
@@ -76,6 +82,14 @@ $(B)/corefrag: $(CLI_OBJ) $(B)/libcorefrag.a
 $(B)/libcorefrag.a: $(LIB_OBJ) $(B)/sources
 	@rm -f $@
 	$(call say,AR) $(AR) rcs $@ $(filter %.o,$^)
+
+# Another version of the interface (ABI) is another library: programs ask for the name with it.
+$(B)/libcorefrag.so.$(ABI): $(LIB_OBJ) $(B)/sources
+	$(call say,LD) $(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -shared -Wl,-soname,$(@F),--exclude-libs,ALL -o $@ \
+		$(filter %.o,$^) $(LDLIBS)
+
+$(B)/libcorefrag.so: $(B)/libcorefrag.so.$(ABI)
+	@ln -sfn $(<F) $@
 
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
@@ -176,9 +190,10 @@ build/gen/%: tests/gen/%.c $(wildcard tests/gen/*.h) Makefile
 matrix: ## makes the cores of tests/corpus anew, MATRIX='2.43-*' for some of them
 	bash tests/gen/matrix/matrix.sh build/matrix tests/corpus $(if $(MATRIX),'$(MATRIX)')
 
-lint: ## layers, headers, function length, who may include what
+lint: ## layers, headers, function length, who may include what, exported names
 	@sh tests/lint/selftest.sh
 	@sh tests/lint/lint.sh
+	@test ! -e $(B)/libcorefrag.so || sh tests/exports.sh $(B)
 
 # ---- fuzzing: the targets are tests/fuzz/fuzz_X.c, their seeds small cores ----
 

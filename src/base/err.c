@@ -49,3 +49,7 @@ int cf_err_context(struct cf_err *err, const char *format, ...) {
 int cf_err_nomem(struct cf_err *err, unsigned long long bytes, const char *what) {
     return cf_err_set(err, CF_ENOMEM, "out of memory (%llu bytes for %s)", bytes, what);
 }
+
+int cf_err_cancelled(struct cf_err *err) {
+    return cf_err_set(err, CF_ECANCELLED, "cancelled");
+}

@@ -26,4 +26,7 @@ int cf_err_context(struct cf_err *err, const char *format, ...)
 /* "out of memory (BYTES bytes for WHAT)"; returns CF_ENOMEM. */
 int cf_err_nomem(struct cf_err *err, unsigned long long bytes, const char *what);
 
+/* The caller's progress() said that it is enough; returns CF_ECANCELLED. */
+int cf_err_cancelled(struct cf_err *err);
+
 #endif

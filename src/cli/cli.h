@@ -13,12 +13,15 @@
 #include "cli/progress.h"
 #include "corefrag.h"
 
-/* Beside the values of enum cf_outcome. The last two are those of sysexits.h. */
+/* The last two are those of sysexits.h. */
 enum cli_exit {
     CLI_EXIT_OK = 0,
     CLI_EXIT_CROSSED = 1, /* a --fail-on limit */
     CLI_EXIT_USAGE = 2,
     CLI_EXIT_INPUT = 3,
+    CLI_EXIT_INCOMPLETE = 4, /* this and the next two: done, but ... (enum cf_outcome) */
+    CLI_EXIT_NO_HEAP = 5,
+    CLI_EXIT_CORRUPT = 6,
     CLI_EXIT_OUTPUT = 7,
     CLI_EXIT_INTERNAL = 70,
     CLI_EXIT_MEMORY = 71,
@@ -38,6 +41,9 @@ int cli_cmd_check(int argc, char **argv);
 int cli_cmd_schema(int argc, char **argv);
 int cli_cmd_explain(int argc, char **argv);
 int cli_cmd_diff(int argc, char **argv);
+
+/* The exit code of an analysis or check that was done. */
+int cli_outcome_exit(enum cf_outcome outcome);
 
 /* Prints "corefrag: TEXT" to stderr, drops what stdout has not taken yet, and returns the exit code
  * for err->status. */
@@ -70,7 +76,7 @@ int cli_analyze(const struct cli_analysis *analysis, struct cli_progress *progre
 /* A report, and the limits that must not be crossed. */
 struct cli_report {
     struct cf_report_options options;
-    struct cf_gate gates[CLI_GATES_MAX];
+    const char *gates[CLI_GATES_MAX];
     size_t nr_gates;
 };
 

@@ -49,7 +49,7 @@ static error_t parse_analysis(int key, char *arg, struct argp_state *state) {
         analysis->options.force = true;
         return 0;
     case KEY_NO_REACH:
-        analysis->options.no_reach = true;
+        analysis->options.depth = CF_DEPTH_MALLOC;
         return 0;
     case KEY_THREADS:
         analysis->options.threads = cli_parse_number(state, "--threads", arg, THREADS_MAX);
@@ -167,7 +167,7 @@ int cli_analyze(const struct cli_analysis *analysis, struct cli_progress *progre
     if (status != CF_OK)
         return cli_fail(&err);
     say_outcome(outcome, analysis);
-    return (int)outcome;
+    return cli_outcome_exit(outcome);
 }
 
 struct command {
@@ -205,7 +205,7 @@ int cli_cmd_analyze(int argc, char **argv) {
                "given.",
         .children = children,
     };
-    struct command command = {0};
+    struct command command = {.analysis.options = CF_OPTIONS_INIT};
     error_t parsed = argp_parse(&parser, argc, argv, 0, NULL, &command);
     if (parsed != 0)
         return CLI_EXIT_USAGE;

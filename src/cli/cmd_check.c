@@ -41,7 +41,7 @@ int cli_cmd_check(int argc, char **argv) {
                "inconsistent.",
         .children = children,
     };
-    struct command command = {0};
+    struct command command = {.options = CF_OPTIONS_INIT};
     if (argp_parse(&parser, argc, argv, 0, NULL, &command) != 0)
         return CLI_EXIT_USAGE;
     struct cf_context context = cli_progress_context(&command.progress);
@@ -49,5 +49,5 @@ int cli_cmd_check(int argc, char **argv) {
     struct cf_err err;
     int status = cf_check(&context, command.core, &command.options, stdout, &outcome, &err);
     cli_progress_clear(&command.progress);
-    return status == CF_OK ? (int)outcome : cli_fail(&err);
+    return status == CF_OK ? cli_outcome_exit(outcome) : cli_fail(&err);
 }

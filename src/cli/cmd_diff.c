@@ -53,7 +53,7 @@ int cli_cmd_diff(int argc, char **argv) {
                "comparison cannot be written.",
         .children = children,
     };
-    struct command command = {0};
+    struct command command = {.options = CF_REPORT_OPTIONS_INIT};
     if (argp_parse(&parser, argc, argv, 0, NULL, &command) != 0)
         return CLI_EXIT_USAGE;
     return cli_write(&command.source, &command.options, command.output);

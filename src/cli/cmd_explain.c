@@ -77,7 +77,7 @@ int cli_cmd_explain(int argc, char **argv) {
                "cannot be written.",
         .children = children,
     };
-    struct command command = {0};
+    struct command command = {.options = CF_OPTIONS_INIT};
     if (argp_parse(&parser, argc, argv, 0, NULL, &command) != 0)
         return CLI_EXIT_USAGE;
     struct cf_context context = cli_progress_context(&command.progress);

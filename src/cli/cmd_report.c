@@ -32,10 +32,10 @@ static void parse_gate(struct argp_state *state, const char *arg, struct cli_rep
     struct cf_err err;
     if (report->nr_gates == CLI_GATES_MAX)
         argp_error(state, "--fail-on: %d limits are enough", CLI_GATES_MAX);
-    else if (cf_gate_parse(arg, &report->gates[report->nr_gates], &err) != CF_OK)
+    else if (cf_gate_check(arg, &err) != CF_OK)
         argp_error(state, "--fail-on: %s", err.text);
     else
-        report->nr_gates++;
+        report->gates[report->nr_gates++] = arg;
 }
 
 static error_t parse_shape(int key, char *arg, struct argp_state *state) {
@@ -134,11 +134,11 @@ int cli_write(const struct cli_source *source, const struct cf_report_options *o
                         : write_to_file(source, options, path);
 }
 
-static int measure(const char *db, const struct cf_gate *gate) {
+static int measure(const char *db, const char *gate) {
     char says[256];
     struct cf_err err;
     bool crossed = false;
-    if (cf_gate_measure(db, gate, &crossed, says, &err) != CF_OK)
+    if (cf_gate_measure(NULL, db, gate, &crossed, says, sizeof says, &err) != CF_OK)
         return cli_fail(&err);
     if (crossed)
         cli_say("--fail-on %s", says);
@@ -150,7 +150,7 @@ int cli_report(const char *db, const struct cli_report *report, const char *path
     int code = cli_write(&source, &report->options, path);
     for (size_t i = 0; i < report->nr_gates; i++) {
         int measured =
-            code == CLI_EXIT_OK || code == CLI_EXIT_CROSSED ? measure(db, &report->gates[i]) : code;
+            code == CLI_EXIT_OK || code == CLI_EXIT_CROSSED ? measure(db, report->gates[i]) : code;
         code = measured == CLI_EXIT_OK ? code : measured;
     }
     return code;
@@ -200,7 +200,7 @@ int cli_cmd_report(int argc, char **argv) {
                "of our databases; 7 the report cannot be written.",
         .children = children,
     };
-    struct command command = {0};
+    struct command command = {.report.options = CF_REPORT_OPTIONS_INIT};
     if (argp_parse(&parser, argc, argv, 0, NULL, &command) != 0)
         return CLI_EXIT_USAGE;
     return cli_report(command.db, &command.report, command.output);

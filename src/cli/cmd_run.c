@@ -63,7 +63,8 @@ int cli_cmd_run(int argc, char **argv) {
                "given.",
         .children = children,
     };
-    struct command command = {0};
+    struct command command = {.analysis.options = CF_OPTIONS_INIT,
+                              .report.options = CF_REPORT_OPTIONS_INIT};
     if (argp_parse(&parser, argc, argv, 0, NULL, &command) != 0)
         return CLI_EXIT_USAGE;
     int code = analyze_and_report(&command);

@@ -46,6 +46,20 @@ static void forget_stdout(void) {
     clearerr(stdout);
 }
 
+int cli_outcome_exit(enum cf_outcome outcome) {
+    switch (outcome) {
+    case CF_OUTCOME_WHOLE:
+        return CLI_EXIT_OK;
+    case CF_OUTCOME_INCOMPLETE:
+        return CLI_EXIT_INCOMPLETE;
+    case CF_OUTCOME_NO_HEAP:
+        return CLI_EXIT_NO_HEAP;
+    case CF_OUTCOME_CORRUPT:
+        return CLI_EXIT_CORRUPT;
+    }
+    return CLI_EXIT_INTERNAL;
+}
+
 int cli_fail(const struct cf_err *err) {
     cli_say("%s", err->text);
     forget_stdout();

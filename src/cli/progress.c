@@ -41,18 +41,19 @@ static void draw(const char *stage, uint64_t done, uint64_t total) {
     (void)fprintf(stderr, "\r\033[K%-24s [%s] %3.0f %%", stage, bar, share * 100);
 }
 
-static void on_progress(void *user, const char *stage, uint64_t done, uint64_t total) {
+static int on_progress(void *user, const char *stage, uint64_t done, uint64_t total) {
     struct cli_progress *progress = user;
     uint64_t now = now_ms();
     bool is_lazy = progress->mode == CLI_PROGRESS_AUTO;
     if (is_lazy && now - progress->begin_ms < FIRST_MS)
-        return;
+        return 0;
     if (progress->is_drawn && now - progress->drawn_ms < AGAIN_MS)
-        return;
+        return 0;
     draw(stage, done, total);
     (void)fflush(stderr);
     progress->is_drawn = true;
     progress->drawn_ms = now;
+    return 0;
 }
 
 static void on_log(void *user, const char *text) {
@@ -71,6 +72,7 @@ static void on_temporary(void *user, const char *path, bool exists) {
 struct cf_context cli_progress_context(struct cli_progress *progress) {
     progress->begin_ms = now_ms();
     return (struct cf_context){
+        .size = sizeof(struct cf_context),
         .user = progress,
         .log = on_log,
         .progress = is_wanted(progress->mode) ? on_progress : NULL,

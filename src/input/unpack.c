@@ -181,8 +181,9 @@ static int copy_data(struct unpacking *unpacking, struct cf_unpacked *into,
         if (status != CF_OK)
             return status;
         int64_t consumed = archive_filter_bytes(unpacking->archive, -1);
-        cf_progress(unpacking->ctx, "unpack", consumed < 0 ? 0 : (uint64_t)consumed,
-                    unpacking->packed_bytes);
+        if (cf_progress(unpacking->ctx, "unpack", consumed < 0 ? 0 : (uint64_t)consumed,
+                        unpacking->packed_bytes))
+            return cf_err_cancelled(err);
     }
     if (got != ARCHIVE_EOF) {
         note_damage(unpacking);

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "holders/holding.h"
 #include "holders/naming.h"
+#include "lib/door.h"
 #include "lib/process.h"
 #include "lib/reading.h"
 #include "rules/rules.h"
@@ -106,8 +107,8 @@ static void run_side(void *user, size_t index) {
     struct cf_err *err = &sides->errs[index];
     if (index == 0)
         sides->statuses[0] = cf_kept_pins(run->ctx, pt, &run->kept, err);
-    else /* without a context: the other side tells how far we are */
-        sides->statuses[1] = cf_sweep(NULL, run->reading.mem, &run->kept.trim,
+    else
+        sides->statuses[1] = cf_sweep(run->ctx, run->reading.mem, &run->kept.trim,
                                       cf_ptmalloc_map(pt), cf_ptmalloc_nr_arenas(pt),
                                       &run->sizes, &run->holes, err);
 }
@@ -127,7 +128,7 @@ static int run_sides(struct run *run, struct cf_err *err) {
 static int analyze_heap(struct run *run, struct cf_err *err) {
     const struct cf_ptmalloc *pt = run->reading.pt;
     int status = CF_OK;
-    if (!run->options->no_reach && cf_reading_has_heap(&run->reading))
+    if (run->options->depth == CF_DEPTH_FULL && cf_reading_has_heap(&run->reading))
         status = examine(run, err);
     if (status == CF_OK)
         status = cf_kept_trim(run->ctx, pt, &run->kept, err);
@@ -171,7 +172,8 @@ static int store_meta(struct run *run, enum cf_outcome outcome, struct cf_err *e
 static int store_tables(struct run *run, enum cf_outcome outcome, struct cf_err *err) {
     struct cf_db *db = cf_store_db(run->store);
     const struct cf_ptmalloc *pt = run->reading.pt;
-    cf_progress(run->ctx, "storing tables", 0, 0);
+    if (cf_progress(run->ctx, "storing tables", 0, 0))
+        return cf_err_cancelled(err);
     int status = store_meta(run, outcome, err);
     if (status == CF_OK)
         status = cf_rows_process(db, pt, run->reading.symbols, run->frames, err);
@@ -244,15 +246,22 @@ static int analyze(struct run *run, const char *db_path, enum cf_outcome *out, s
 
 int cf_analyze(const struct cf_context *ctx, const char *core_path, const char *db_path,
                const struct cf_options *options, enum cf_outcome *out, struct cf_err *err) {
-    static const struct cf_options defaults;
-    if (core_path == NULL || db_path == NULL)
-        return cf_err_set(err, CF_EUSAGE, "a core and a database have to be named");
+    struct cf_guard guard;
+    struct cf_options wanted;
+    int status = cf_door_path(core_path, "the core", err);
+    if (status == CF_OK)
+        status = cf_door_path(db_path, "the database", err);
+    if (status == CF_OK)
+        status = cf_door_pointer(out, "the outcome", err);
+    if (status == CF_OK)
+        status = cf_door_options(options, &wanted, err);
+    if (status == CF_OK)
+        status = cf_door_context(ctx, &guard, err);
+    if (status != CF_OK)
+        return status;
     CF_CLEANUP(run_fini)
     struct run run = {
-        .ctx = ctx,
-        .options = options != NULL ? options : &defaults,
-        .core_path = core_path,
-        .reading = {0},
+        .ctx = &guard.context, .options = &wanted, .core_path = core_path, .reading = {0},
     };
     return analyze(&run, db_path, out, err);
 }

@@ -3,7 +3,6 @@
  * and writes no database.
  */
 #include <elf.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -12,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "lib/check_symbols.h"
+#include "lib/door.h"
 #include "lib/reading.h"
 #include "report/doc.h"
 #include "report/emit.h"
@@ -243,17 +243,26 @@ static int print(const struct cf_reading *reading, enum cf_outcome outcome, FILE
     if (status == CF_OK)
         status = cf_emit_text(doc, &options, sink, err);
     cf_doc_free(doc);
-    if (status == CF_OK && (fflush(sink) != 0 || ferror(sink)))
-        status = cf_err_errno(err, CF_EOUTPUT, errno, "the check's text cannot be written");
-    return status;
+    return status == CF_OK ? cf_door_close_sink(sink, "the check's text", err) : status;
 }
 
 int cf_check(const struct cf_context *ctx, const char *core_path, const struct cf_options *options,
              FILE *sink, enum cf_outcome *out, struct cf_err *err) {
-    static const struct cf_options defaults;
+    struct cf_guard guard;
+    struct cf_options wanted;
+    int status = cf_door_path(core_path, "the core", err);
+    if (status == CF_OK)
+        status = cf_door_pointer(sink, "the sink", err);
+    if (status == CF_OK)
+        status = cf_door_pointer(out, "the outcome", err);
+    if (status == CF_OK)
+        status = cf_door_options(options, &wanted, err);
+    if (status == CF_OK)
+        status = cf_door_context(ctx, &guard, err);
+    if (status != CF_OK)
+        return status;
     CF_CLEANUP(cf_reading_fini) struct cf_reading reading = {0};
-    int status =
-        cf_reading_open(ctx, core_path, options != NULL ? options : &defaults, &reading, err);
+    status = cf_reading_open(&guard.context, core_path, &wanted, &reading, err);
     if (status != CF_OK)
         return status;
     enum cf_outcome outcome = cf_reading_outcome(&reading);

@@ -1,9 +1,9 @@
 /* cf_schema(): the documented schema, read from an empty database with that schema. */
-#include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "lib/door.h"
 #include "report/doc.h"
 #include "report/emit.h"
 #include "store/db.h"
@@ -131,7 +131,9 @@ static int fill(struct cf_db *db, struct cf_doc *doc, const char *view, struct c
 int cf_schema(const char *view, FILE *sink, struct cf_err *err) {
     static const struct cf_report_options options;
     CF_CLEANUP_DB struct cf_db *db = NULL;
-    int status = cf_db_open_memory(&db, err);
+    int status = cf_door_pointer(sink, "the sink", err);
+    if (status == CF_OK)
+        status = cf_db_open_memory(&db, err);
     if (status != CF_OK)
         return status;
     struct cf_doc *doc = cf_doc_new();
@@ -142,7 +144,5 @@ int cf_schema(const char *view, FILE *sink, struct cf_err *err) {
     if (status == CF_OK)
         status = cf_emit_text(doc, &options, sink, err);
     cf_doc_free(doc);
-    if (status == CF_OK && (fflush(sink) != 0 || ferror(sink)))
-        status = cf_err_errno(err, CF_EOUTPUT, errno, "the schema cannot be written");
-    return status;
+    return status == CF_OK ? cf_door_close_sink(sink, "the schema", err) : status;
 }

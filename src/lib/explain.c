@@ -1,11 +1,11 @@
 /* cf_explain(): what stands at an address, from a database and perhaps the core. */
 #include "lib/explain.h"
 
-#include <errno.h>
 #include <inttypes.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "lib/door.h"
 #include "report/emit.h"
 
 /* The core has to be the one that the database was made of. */
@@ -66,30 +66,44 @@ static int print(const struct cf_doc *doc, FILE *sink, struct cf_err *err) {
     int status = cf_doc_status(doc, err);
     if (status == CF_OK)
         status = cf_emit_text(doc, &options, sink, err);
-    if (status == CF_OK && (fflush(sink) != 0 || ferror(sink)))
-        status = cf_err_errno(err, CF_EOUTPUT, errno, "the explanation cannot be written");
-    return status;
+    return status == CF_OK ? cf_door_close_sink(sink, "the explanation", err) : status;
+}
+
+static int explain(const struct cf_context *ctx, struct cf_explain *explain, const char *db_path,
+                   const char *core_path, const struct cf_options *options, FILE *sink) {
+    struct cf_err *err = explain->err;
+    CF_CLEANUP(cf_doc_freep) struct cf_doc *doc = cf_doc_new();
+    if (doc == NULL)
+        return cf_err_nomem(err, sizeof *doc, "the explanation");
+    cf_db_watch(explain->db, ctx);
+    cf_doc_title(doc, "corefrag %s  0x%" PRIx64 " in %s", cf_version(), (uint64_t)explain->address,
+                 db_path);
+    explain->section = cf_doc_section(doc, "explain", NULL);
+    int status = cf_doc_status(doc, err);
+    if (status == CF_OK)
+        status = build(ctx, explain, core_path, options, err);
+    return status == CF_OK ? print(doc, sink, err) : status;
 }
 
 int cf_explain(const struct cf_context *ctx, const char *db_path, uint64_t address,
                const char *core_path, const struct cf_options *options, FILE *sink,
                struct cf_err *err) {
-    static const struct cf_options defaults;
+    struct cf_guard guard;
+    struct cf_options wanted;
+    int status = cf_door_path(db_path, "the database", err);
+    if (status == CF_OK && core_path != NULL)
+        status = cf_door_path(core_path, "the core", err);
+    if (status == CF_OK)
+        status = cf_door_pointer(sink, "the sink", err);
+    if (status == CF_OK)
+        status = cf_door_options(options, &wanted, err);
+    if (status == CF_OK)
+        status = cf_door_context(ctx, &guard, err);
     CF_CLEANUP_DB struct cf_db *db = NULL;
-    int status = cf_db_open(db_path, &db, err);
+    if (status == CF_OK)
+        status = cf_db_open(db_path, &db, err);
     if (status != CF_OK)
         return status;
-    struct cf_doc *doc = cf_doc_new();
-    if (doc == NULL)
-        return cf_err_nomem(err, sizeof *doc, "the explanation");
-    cf_doc_title(doc, "corefrag %s  0x%" PRIx64 " in %s", cf_version(), address, db_path);
-    struct cf_explain explain = {.db = db, .address = (int64_t)address, .err = err};
-    explain.section = cf_doc_section(doc, "explain", NULL);
-    status = cf_doc_status(doc, err);
-    if (status == CF_OK)
-        status = build(ctx, &explain, core_path, options != NULL ? options : &defaults, err);
-    if (status == CF_OK)
-        status = print(doc, sink, err);
-    cf_doc_free(doc);
-    return status;
+    struct cf_explain about = {.db = db, .address = (int64_t)address, .err = err};
+    return explain(&guard.context, &about, db_path, core_path, &wanted, sink);
 }

@@ -395,15 +395,21 @@ static bool scan_likely(struct cf_malloc *m) {
     return true;
 }
 
-static bool scan_everything(const struct cf_context *ctx, struct cf_malloc *m, bool writable) {
+static int no_room(const struct cf_malloc *m, struct cf_err *err) {
+    return cf_err_nomem(err, m->bins.len * sizeof *m->bins.items, "arenas");
+}
+
+static int scan_everything(const struct cf_context *ctx, struct cf_malloc *m, bool writable,
+                           struct cf_err *err) {
     size_t nr = cf_mem_nr_regions(m->mem);
     for (size_t i = 0; i < nr; i++) {
         const struct cf_region *region = cf_mem_region(m->mem, i);
-        cf_progress(ctx, "arenas", i, nr);
+        if (cf_progress(ctx, "arenas", i, nr))
+            return cf_err_cancelled(err);
         if (region->data_bytes > 0 && is_writable(region) == writable && !scan_region(m, region))
-            return false;
+            return no_room(m, err);
     }
-    return true;
+    return CF_OK;
 }
 
 /* ---- all together ---- */
@@ -455,15 +461,17 @@ static bool has_stray_heap(const struct cf_malloc *m) {
 int cf_arenas_find(const struct cf_context *ctx, struct cf_malloc *m, struct cf_err *err) {
     bool closed;
     if (!scan_likely(m) || !build(m, &closed))
-        return cf_err_nomem(err, m->bins.len * sizeof *m->bins.items, "arenas");
+        return no_room(m, err);
     int status = cf_heaps_find(m, err);
     if (status != CF_OK)
         return status;
     if (closed && !has_stray_heap(m))
         return CF_OK;
     m->bins.len = 0;
-    if (!scan_everything(ctx, m, true) ||
-        (m->bins.len == 0 && !scan_everything(ctx, m, false)) || !build(m, &closed))
-        return cf_err_nomem(err, m->bins.len * sizeof *m->bins.items, "arenas");
-    return CF_OK;
+    status = scan_everything(ctx, m, true, err);
+    if (status == CF_OK && m->bins.len == 0)
+        status = scan_everything(ctx, m, false, err);
+    if (status == CF_OK && !build(m, &closed))
+        status = no_room(m, err);
+    return status;
 }

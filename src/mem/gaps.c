@@ -29,7 +29,7 @@ static bool same_file(const struct cf_mem *mem, size_t a, size_t b) {
                   cf_core_file(mem->core, (size_t)ranges[b].file)->path) == 0;
 }
 
-bool mem_has_gaps(const struct cf_mem *mem) {
+bool cf_mem_has_gaps(const struct cf_mem *mem) {
     if (cf_core_producer(mem->core) != CF_PRODUCER_CREATEDUMP)
         return false;
     size_t partly = 0;

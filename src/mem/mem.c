@@ -12,7 +12,8 @@
 #include "base/err.h"
 #include "mem/mem_private.h"
 
-void mem_add_flaw(struct cf_mem *mem, const char *code, uint64_t offset, const char *format, ...) {
+void cf_mem_add_flaw(struct cf_mem *mem, const char *code, uint64_t offset, const char *format,
+                     ...) {
     struct cf_core_flaw *flaw = cf_array_push(&mem->flaws);
     if (flaw == NULL)
         return;
@@ -24,12 +25,12 @@ void mem_add_flaw(struct cf_mem *mem, const char *code, uint64_t offset, const c
     va_end(args);
 }
 
-bool mem_region_is_known(const struct cf_region *region) {
+bool cf_mem_region_is_known(const struct cf_region *region) {
     return region->data_bytes > 0 &&
            (region->kind == CF_REGION_ANONYMOUS || region->kind == CF_REGION_UNKNOWN);
 }
 
-bool mem_runs_add(struct mem_runs *runs, uint64_t start, uint64_t end) {
+bool cf_mem_runs_add(struct mem_runs *runs, uint64_t start, uint64_t end) {
     struct mem_run *last = runs->len > 0 ? &runs->items[runs->len - 1] : NULL;
     if (last != NULL && last->end == start) {
         last->end = end;
@@ -43,7 +44,7 @@ bool mem_runs_add(struct mem_runs *runs, uint64_t start, uint64_t end) {
     return true;
 }
 
-size_t mem_runs_above(const struct mem_runs *runs, uint64_t addr) {
+size_t cf_mem_runs_above(const struct mem_runs *runs, uint64_t addr) {
     size_t low = 0;
     size_t high = runs->len;
     while (low < high) {
@@ -56,8 +57,8 @@ size_t mem_runs_above(const struct mem_runs *runs, uint64_t addr) {
     return low;
 }
 
-uint64_t mem_runs_bytes_below(const struct mem_runs *runs, uint64_t addr) {
-    size_t i = mem_runs_above(runs, addr);
+uint64_t cf_mem_runs_bytes_below(const struct mem_runs *runs, uint64_t addr) {
+    size_t i = cf_mem_runs_above(runs, addr);
     if (i < runs->len) {
         const struct mem_run *run = &runs->items[i];
         return run->bytes_before + (addr > run->start ? addr - run->start : 0);
@@ -73,7 +74,8 @@ static int build_spans(struct cf_mem *mem, struct cf_err *err) {
         const struct cf_region *region = &mem->regions.items[i];
         if (region->data_bytes == 0)
             continue;
-        if (mem_region_is_known(region) && !mem_runs_add(&mem->known, region->start, region->end))
+        if (cf_mem_region_is_known(region) &&
+            !cf_mem_runs_add(&mem->known, region->start, region->end))
             return cf_err_nomem(err, (mem->known.len + 1) * sizeof *mem->known.items, "regions");
         struct mem_span *last = mem->spans.len > 0 ? &mem->spans.items[mem->spans.len - 1] : NULL;
         if (last != NULL && last->end == region->start &&
@@ -101,11 +103,11 @@ int cf_mem_new(const struct cf_context *ctx, const struct cf_core *core, struct 
     mem->core = core;
     mem->word_bytes = cf_core_word_bytes(core);
     mem->page_bytes = cf_core_page_bytes(core);
-    int status = mem_build_regions(mem, err);
+    int status = cf_mem_build_regions(mem, err);
     if (status == CF_OK)
         status = build_spans(mem, err);
     if (status == CF_OK)
-        status = mem_judge_residency(ctx, mem, err);
+        status = cf_mem_judge_residency(ctx, mem, err);
     if (status != CF_OK)
         return status;
     *out = cf_take(&mem);
@@ -272,9 +274,9 @@ enum cf_page_state cf_mem_page_state(const struct cf_mem *mem, uint64_t addr) {
         return CF_PAGE_CUT_OFF;
     if (region->data_bytes == 0)
         return CF_PAGE_NOT_DUMPED;
-    if (!mem_region_is_known(region) || mem->source == CF_RESIDENCY_NONE)
+    if (!cf_mem_region_is_known(region) || mem->source == CF_RESIDENCY_NONE)
         return CF_PAGE_UNKNOWN;
-    size_t i = mem_runs_above(&mem->resident, addr);
+    size_t i = cf_mem_runs_above(&mem->resident, addr);
     bool is_resident = i < mem->resident.len && mem->resident.items[i].start <= addr;
     return is_resident ? CF_PAGE_RESIDENT : CF_PAGE_NOT_RESIDENT;
 }
@@ -298,16 +300,17 @@ bool cf_mem_residency_exact(const struct cf_mem *mem) {
 }
 
 bool cf_mem_resident_bytes(const struct cf_mem *mem, uint64_t start, uint64_t end, uint64_t *out) {
-    size_t i = mem_runs_above(&mem->known, start);
+    size_t i = cf_mem_runs_above(&mem->known, start);
     if (mem->source == CF_RESIDENCY_NONE || start >= end || i == mem->known.len ||
         mem->known.items[i].start >= end)
         return false;
-    *out = mem_runs_bytes_below(&mem->resident, end) - mem_runs_bytes_below(&mem->resident, start);
+    *out = cf_mem_runs_bytes_below(&mem->resident, end) -
+           cf_mem_runs_bytes_below(&mem->resident, start);
     return true;
 }
 
 bool cf_mem_next_resident(const struct cf_mem *mem, uint64_t addr, uint64_t *start, uint64_t *end) {
-    size_t i = mem_runs_above(&mem->resident, addr);
+    size_t i = cf_mem_runs_above(&mem->resident, addr);
     if (i == mem->resident.len)
         return false;
     *start = mem->resident.items[i].start;

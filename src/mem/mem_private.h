@@ -64,25 +64,25 @@ struct cf_mem {
 
 /* Appends [start, end), which begins at or above the end of the last run, or joins it. False when
  * memory is out. */
-bool mem_runs_add(struct mem_runs *runs, uint64_t start, uint64_t end);
+bool cf_mem_runs_add(struct mem_runs *runs, uint64_t start, uint64_t end);
 /* Index of the first run whose end is above `addr`, or runs->len. */
-size_t mem_runs_above(const struct mem_runs *runs, uint64_t addr);
+size_t cf_mem_runs_above(const struct mem_runs *runs, uint64_t addr);
 /* Bytes of all runs below `addr`. */
-uint64_t mem_runs_bytes_below(const struct mem_runs *runs, uint64_t addr);
+uint64_t cf_mem_runs_bytes_below(const struct mem_runs *runs, uint64_t addr);
 
-void mem_add_flaw(struct cf_mem *mem, const char *code, uint64_t offset, const char *format, ...)
+void cf_mem_add_flaw(struct cf_mem *mem, const char *code, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
 /* True for a region whose residency can be judged by what the file has of it. */
-bool mem_region_is_known(const struct cf_region *region);
+bool cf_mem_region_is_known(const struct cf_region *region);
 
 /* Makes pieces that are sorted by start disjoint; where two overlap, the lower segment index
  * wins. `overlap_bytes` is how much was given up. */
-int mem_pieces_resolve(struct mem_pieces *pieces, uint64_t *overlap_bytes, struct cf_err *err);
+int cf_mem_pieces_resolve(struct mem_pieces *pieces, uint64_t *overlap_bytes, struct cf_err *err);
 
-int mem_build_regions(struct cf_mem *mem, struct cf_err *err);
-int mem_judge_residency(const struct cf_context *ctx, struct cf_mem *mem, struct cf_err *err);
+int cf_mem_build_regions(struct cf_mem *mem, struct cf_err *err);
+int cf_mem_judge_residency(const struct cf_context *ctx, struct cf_mem *mem, struct cf_err *err);
 /* The producer left out the pages that were not resident, for certain. */
-bool mem_has_gaps(const struct cf_mem *mem);
+bool cf_mem_has_gaps(const struct cf_mem *mem);
 
 #endif

@@ -88,7 +88,7 @@ static bool are_disjoint(const struct mem_pieces *pieces) {
     return true;
 }
 
-int mem_pieces_resolve(struct mem_pieces *pieces, uint64_t *overlap_bytes, struct cf_err *err) {
+int cf_mem_pieces_resolve(struct mem_pieces *pieces, uint64_t *overlap_bytes, struct cf_err *err) {
     *overlap_bytes = 0;
     if (are_disjoint(pieces))
         return CF_OK;

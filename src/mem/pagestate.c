@@ -41,7 +41,7 @@ static int find_extents(const struct cf_mem *mem, struct extents *out, struct cf
         uint64_t end = hole < 0 || (uint64_t)hole > file_bytes ? file_bytes : (uint64_t)hole;
         if (start >= end)
             return CF_OK;
-        if (!mem_runs_add(&out->runs, start, end))
+        if (!cf_mem_runs_add(&out->runs, start, end))
             return cf_err_nomem(err, (out->runs.len + 1) * sizeof *out->runs.items,
                                 "the file's extents");
         at = end;
@@ -51,15 +51,15 @@ static int find_extents(const struct cf_mem *mem, struct extents *out, struct cf
 
 static bool region_has_holes(const struct extents *extents, const struct cf_region *region) {
     uint64_t end = region->offset + region->data_bytes;
-    return mem_runs_bytes_below(&extents->runs, end) -
-               mem_runs_bytes_below(&extents->runs, region->offset) <
+    return cf_mem_runs_bytes_below(&extents->runs, end) -
+               cf_mem_runs_bytes_below(&extents->runs, region->offset) <
            region->data_bytes;
 }
 
 static bool any_region_has_holes(const struct cf_mem *mem, const struct extents *extents) {
     for (size_t i = 0; i < mem->regions.len; i++) {
         const struct cf_region *region = &mem->regions.items[i];
-        if (mem_region_is_known(region) && region_has_holes(extents, region))
+        if (cf_mem_region_is_known(region) && region_has_holes(extents, region))
             return true;
     }
     return false;
@@ -73,6 +73,7 @@ struct scan {
     bool by_content;    /* only pages that are not all zeros count */
     bool stop_at_zeros; /* the first page of zeros ends the pass */
     bool met_zeros;
+    bool is_cancelled;
     uint64_t done_bytes;
     uint64_t total_bytes; /* upper bound of done_bytes */
 };
@@ -107,7 +108,7 @@ static bool add_by_content(struct scan *scan, uint64_t start, uint64_t end,
         /* Only a hint, of pages that were mapped together: it may point outside, so no sum. */
         __builtin_prefetch((const void *)((uintptr_t)bytes + (at - start) + AHEAD_BYTES));
         if (!is_zero(bytes + (at - start), (size_t)(next - at))) {
-            if (!mem_runs_add(&scan->mem->resident, at, next))
+            if (!cf_mem_runs_add(&scan->mem->resident, at, next))
                 return false;
         } else {
             scan->met_zeros = scan->met_zeros || next - at == page_bytes;
@@ -123,8 +124,8 @@ static bool add_by_content(struct scan *scan, uint64_t start, uint64_t end,
 static bool scan_stored(struct scan *scan, const struct cf_region *region, uint64_t start,
                         uint64_t end) {
     if (!scan->by_content)
-        return mem_runs_add(&scan->mem->resident, start, end);
-    while (start < end && !(scan->met_zeros && scan->stop_at_zeros)) {
+        return cf_mem_runs_add(&scan->mem->resident, start, end);
+    while (start < end && !(scan->met_zeros && scan->stop_at_zeros) && !scan->is_cancelled) {
         uint64_t step = cf_align_down(start, STEP_BYTES) + STEP_BYTES;
         uint64_t stop = step > start && step < end ? step : end;
         uint64_t offset = region->offset + (start - region->start);
@@ -133,7 +134,8 @@ static bool scan_stored(struct scan *scan, const struct cf_region *region, uint6
             return false;
         cf_core_drop(scan->mem->core, offset, stop - start);
         scan->done_bytes += stop - start;
-        cf_progress(scan->ctx, "residency", scan->done_bytes, scan->total_bytes);
+        scan->is_cancelled =
+            cf_progress(scan->ctx, "residency", scan->done_bytes, scan->total_bytes);
         start = stop;
     }
     return true;
@@ -145,7 +147,7 @@ static bool scan_region(struct scan *scan, const struct cf_region *region) {
     uint64_t page_bytes = scan->mem->page_bytes;
     uint64_t region_end = region->offset + region->data_bytes;
     uint64_t pos = region->start;
-    for (size_t i = mem_runs_above(runs, region->offset); i < runs->len; i++) {
+    for (size_t i = cf_mem_runs_above(runs, region->offset); i < runs->len; i++) {
         if (runs->items[i].start >= region_end)
             break;
         uint64_t from = runs->items[i].start > region->offset
@@ -168,11 +170,13 @@ static bool scan_region(struct scan *scan, const struct cf_region *region) {
 static int run_scan(struct scan *scan, struct cf_err *err) {
     for (size_t i = 0; i < scan->mem->regions.len; i++) {
         const struct cf_region *region = &scan->mem->regions.items[i];
-        if (!mem_region_is_known(region))
+        if (!cf_mem_region_is_known(region))
             continue;
         if (!scan_region(scan, region))
             return cf_err_nomem(err, (scan->mem->resident.len + 1) * sizeof(struct mem_run),
                                 "runs of resident pages");
+        if (scan->is_cancelled)
+            return cf_err_cancelled(err);
         if (scan->met_zeros && scan->stop_at_zeros)
             return CF_OK;
     }
@@ -188,7 +192,7 @@ static void count_hole_starts(const struct cf_mem *mem, const struct extents *ex
                               const struct cf_region *region, struct hole_starts *counts) {
     const struct mem_runs *runs = &extents->runs;
     uint64_t region_end = region->offset + region->data_bytes;
-    for (size_t i = mem_runs_above(runs, region->offset); i < runs->len; i++) {
+    for (size_t i = cf_mem_runs_above(runs, region->offset); i < runs->len; i++) {
         uint64_t start = runs->items[i].end;
         if (start >= region_end)
             return;
@@ -203,7 +207,7 @@ static void count_hole_starts(const struct cf_mem *mem, const struct extents *ex
 static bool holes_are_fine(const struct cf_mem *mem, const struct extents *extents) {
     struct hole_starts counts = {0, 0};
     for (size_t i = 0; i < mem->regions.len; i++) {
-        if (mem_region_is_known(&mem->regions.items[i]))
+        if (cf_mem_region_is_known(&mem->regions.items[i]))
             count_hole_starts(mem, extents, &mem->regions.items[i], &counts);
     }
     return counts.odd > 0 && counts.odd >= counts.all / 32;
@@ -220,7 +224,7 @@ static int judge_by_file(const struct cf_context *ctx, struct cf_mem *mem,
         .extents = extents,
         .by_content = true,
         .stop_at_zeros = holes_may_count,
-        .total_bytes = mem_runs_bytes_below(&mem->known, UINT64_MAX),
+        .total_bytes = cf_mem_runs_bytes_below(&mem->known, UINT64_MAX),
     };
     mem->source = CF_RESIDENCY_ZERO_PAGES;
     int status = run_scan(&scan, err);
@@ -237,7 +241,7 @@ static int judge_by_file(const struct cf_context *ctx, struct cf_mem *mem,
 static int judge_by_gaps(struct cf_mem *mem, struct cf_err *err) {
     for (size_t i = 0; i < mem->known.len; i++) {
         const struct mem_run *run = &mem->known.items[i];
-        if (!mem_runs_add(&mem->resident, run->start, run->end))
+        if (!cf_mem_runs_add(&mem->resident, run->start, run->end))
             return cf_err_nomem(err, (mem->resident.len + 1) * sizeof *run,
                                 "runs of resident pages");
     }
@@ -246,10 +250,10 @@ static int judge_by_gaps(struct cf_mem *mem, struct cf_err *err) {
     return CF_OK;
 }
 
-int mem_judge_residency(const struct cf_context *ctx, struct cf_mem *mem, struct cf_err *err) {
+int cf_mem_judge_residency(const struct cf_context *ctx, struct cf_mem *mem, struct cf_err *err) {
     if (mem->known.len == 0)
         return CF_OK;
-    if (mem_has_gaps(mem))
+    if (cf_mem_has_gaps(mem))
         return judge_by_gaps(mem, err);
     struct extents extents = {0};
     int status = find_extents(mem, &extents, err);

@@ -182,9 +182,9 @@ static int add_pieces(struct cf_mem *mem, struct mem_pieces *pieces, struct cf_e
     int status = collect_pieces(mem, pieces, err);
     uint64_t overlap_bytes = 0;
     if (status == CF_OK)
-        status = mem_pieces_resolve(pieces, &overlap_bytes, err);
+        status = cf_mem_pieces_resolve(pieces, &overlap_bytes, err);
     if (status == CF_OK && overlap_bytes > 0)
-        mem_add_flaw(mem, "segments-overlap", 0,
+        cf_mem_add_flaw(mem, "segments-overlap", 0,
                      "%llu bytes stand in more than one segment; the first segment is taken",
                      (unsigned long long)overlap_bytes);
     for (size_t i = 0; status == CF_OK && i < pieces->len; i++)
@@ -218,7 +218,7 @@ static void mark_kernels_own(struct cf_mem *mem) {
         regions[i - 1].kind = CF_REGION_SHARED;
 }
 
-int mem_build_regions(struct cf_mem *mem, struct cf_err *err) {
+int cf_mem_build_regions(struct cf_mem *mem, struct cf_err *err) {
     struct mem_pieces pieces = {0};
     int status = collect_files(mem, err);
     if (status == CF_OK)

@@ -30,6 +30,7 @@ struct odd_row {
 
 /* One heap's walk; heaps share nothing while they are walked. */
 struct walk {
+    const struct cf_context *ctx;
     struct cf_ptmalloc *pt;
     struct cf_heap *heap;
     const struct cf_arena *arena;
@@ -40,6 +41,7 @@ struct walk {
     uint64_t previous_size;
     bool is_partial; /* some of the heap's bytes are not in the core */
     bool out_of_memory;
+    bool is_cancelled;
     struct cf_heap_planes planes;
     uint64_t free_chunks; /* what the headers say is free, for the bins to be held against */
     uint64_t free_bytes;
@@ -72,6 +74,7 @@ static void drop_behind(struct walk *walk, uint64_t addr) {
         return;
     cf_mem_drop(walk->pt->mem, walk->dropped, addr);
     walk->dropped = addr;
+    walk->is_cancelled = cf_tick(walk->ctx);
 }
 
 /* A sound place: enough headers chain from it, or the chain ends as a heap ends. */
@@ -320,7 +323,7 @@ static void walk_heap(struct walk *walk) {
     uint64_t addr = heap->first_chunk, word;
     unsigned word_bytes = walk->pt->word_bytes;
     walk->dropped = heap->start;
-    while (addr < heap->chunks_end && !walk->out_of_memory) {
+    while (addr < heap->chunks_end && !walk->out_of_memory && !walk->is_cancelled) {
         bool readable = cf_cursor_word(&walk->cursor, addr + word_bytes, &word);
         if (addr == walk->chain.top && addr != 0) {
             addr = take_top(walk, addr, readable ? word : 0);
@@ -373,12 +376,12 @@ static int merge(struct cf_ptmalloc *pt, struct walk *walk, struct cf_err *err) 
     return walk->out_of_memory ? cf_err_nomem(err, 0, "the walk") : CF_OK;
 }
 
-static struct walk walk_of(struct cf_ptmalloc *pt, size_t index) {
+static struct walk walk_of(const struct cf_context *ctx, struct cf_ptmalloc *pt, size_t index) {
     struct cf_heap *heap = cf_chunkmap_heap_mutable(pt->map, index);
     const struct cf_arena *arena = &pt->arenas.items[heap->arena_id];
     const struct cf_tcache_layout *tcache = cf_malloc_tcache_layout(pt->malloc_found);
     return (struct walk){
-        .pt = pt, .heap = heap, .arena = arena,
+        .ctx = ctx, .pt = pt, .heap = heap, .arena = arena,
         .chain = {.top = heap->top, .limit = heap->chunks_end, .is_main = arena->is_main},
         .cursor = {.mem = pt->mem, .word_bytes = pt->word_bytes},
         .planes = cf_chunkmap_heap_planes(pt->map, heap),
@@ -399,8 +402,8 @@ int cf_walk_heaps(const struct cf_context *ctx, struct cf_ptmalloc *pt, unsigned
     if (walks == NULL)
         return cf_err_nomem(err, nr_heaps * sizeof *walks, "the walk");
     for (size_t i = 0; i < nr_heaps; i++)
-        walks[i] = walk_of(pt, i);
-    cf_progress(ctx, "walking the heaps", 0, nr_heaps);
+        walks[i] = walk_of(ctx, pt, i);
+    (void)cf_progress(ctx, "walking the heaps", 0, nr_heaps);
     cf_thread_pool_run(nr_threads, nr_heaps, walk_one, walks);
     int status = CF_OK;
     for (size_t i = 0; i < nr_heaps; i++) {
@@ -411,6 +414,7 @@ int cf_walk_heaps(const struct cf_context *ctx, struct cf_ptmalloc *pt, unsigned
         cf_array_free(&walks[i].anomalies.rows);
     }
     free(walks);
-    cf_progress(ctx, "walking the heaps", nr_heaps, nr_heaps);
+    if (status == CF_OK && cf_progress(ctx, "walking the heaps", nr_heaps, nr_heaps))
+        status = cf_err_cancelled(err);
     return status;
 }

@@ -1,6 +1,7 @@
 #include "reach/live.h"
 
 #include "base/context.h"
+#include "base/err.h"
 
 enum { PREFETCH_BYTES = 2048, DROP_BYTES = 4 << 20 };
 
@@ -54,6 +55,7 @@ static inline void measure(const struct cf_mem *mem, const struct cf_resolver *r
 }
 
 struct pass {
+    const struct cf_context *ctx;
     const struct cf_mem *mem;
     const struct cf_ranks *ranks;
     const struct cf_live_visitor *visitors;
@@ -68,7 +70,8 @@ static inline void visit(const struct pass *pass, const struct cf_extent *extent
         pass->visitors[i].look(pass->visitors[i].arg, &live, rank);
 }
 
-static void visit_heap(const struct pass *pass, const struct cf_extent *extent) {
+/* False: cancelled. */
+static bool visit_heap(const struct pass *pass, const struct cf_extent *extent) {
     const struct cf_planes *planes = pass->ranks->resolver->planes;
     struct cf_live_walk walk = cf_live_walk(planes, extent->heap);
     size_t rank = cf_ranks_before_word(pass->ranks, extent->plane_word);
@@ -81,21 +84,25 @@ static void visit_heap(const struct pass *pass, const struct cf_extent *extent) 
         if (addr - dropped > DROP_BYTES) {
             cf_mem_drop(pass->mem, dropped, addr);
             dropped = addr;
+            if (cf_tick(pass->ctx))
+                return false;
         }
     }
     if (extent->end > dropped)
         cf_mem_drop(pass->mem, dropped, extent->end);
+    return true;
 }
 
-void cf_live_visit(const struct cf_context *ctx, const struct cf_mem *mem,
-                   const struct cf_ranks *ranks, const struct cf_live_visitor *visitors,
-                   size_t nr_visitors) {
-    const struct pass pass = {mem, ranks, visitors, nr_visitors};
+int cf_live_visit(const struct cf_context *ctx, const struct cf_mem *mem,
+                  const struct cf_ranks *ranks, const struct cf_live_visitor *visitors,
+                  size_t nr_visitors, struct cf_err *err) {
+    const struct pass pass = {ctx, mem, ranks, visitors, nr_visitors};
     const struct cf_resolver *resolver = ranks->resolver;
     for (size_t i = 0; i < resolver->nr_extents; i++) {
-        cf_progress(ctx, "reading chunks", i, resolver->nr_extents);
-        if (resolver->extents[i].heap != NULL)
-            visit_heap(&pass, &resolver->extents[i]);
+        const struct cf_extent *extent = &resolver->extents[i];
+        if (cf_progress(ctx, "reading chunks", i, resolver->nr_extents) ||
+            (extent->heap != NULL && !visit_heap(&pass, extent)))
+            return cf_err_cancelled(err);
     }
     for (size_t i = 0; i < resolver->nr_extents; i++) {
         const struct cf_extent *extent = &resolver->extents[i];
@@ -103,4 +110,5 @@ void cf_live_visit(const struct cf_context *ctx, const struct cf_mem *mem,
             visit(&pass, extent, extent->start, extent->mmapped->bytes,
                   cf_ranks_of(ranks, extent->first_number));
     }
+    return CF_OK;
 }

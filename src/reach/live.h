@@ -32,9 +32,10 @@ struct cf_live_visitor {
     void (*look)(void *arg, const struct cf_live *chunk, size_t rank);
 };
 
-void cf_live_visit(const struct cf_context *ctx, const struct cf_mem *mem,
-                   const struct cf_ranks *ranks, const struct cf_live_visitor *visitors,
-                   size_t nr_visitors);
+/* The pass; CF_ECANCELLED alone can go wrong. */
+int cf_live_visit(const struct cf_context *ctx, const struct cf_mem *mem,
+                  const struct cf_ranks *ranks, const struct cf_live_visitor *visitors,
+                  size_t nr_visitors, struct cf_err *err);
 
 /* Word `i` of the readable ones. */
 static inline uint64_t cf_live_word(const struct cf_live *chunk, unsigned word_bytes, uint64_t i) {

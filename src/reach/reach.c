@@ -67,8 +67,13 @@ static int read_chunks(const struct cf_context *ctx, struct cf_reach *reach,
         visitors[nr_visitors++] = cf_links_visitor(builder);
     if (visitor != NULL)
         visitors[nr_visitors++] = *visitor;
+    int visited = CF_OK;
     if (nr_visitors > 0)
-        cf_live_visit(ctx, reach->mem, &reach->ranks, visitors, nr_visitors);
+        visited = cf_live_visit(ctx, reach->mem, &reach->ranks, visitors, nr_visitors, err);
+    if (visited != CF_OK) {
+        cf_links_abandon(builder);
+        return visited;
+    }
     return status == CF_OK ? cf_links_finish(builder, &reach->links, err) : status;
 }
 

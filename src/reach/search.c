@@ -32,6 +32,7 @@ struct search {
     struct cf_pending pending;
     unsigned until_tick;
     uint64_t drops_left;
+    bool is_cancelled;
 };
 
 static inline void reach(struct search *s, size_t rank, uint32_t from) {
@@ -87,7 +88,10 @@ static void read_roots(const struct cf_context *ctx, struct search *s) {
             if (root->kind != order[kind])
                 continue;
             cf_rss_guard_step(&guard);
-            cf_progress(ctx, "roots", i, s->input->nr_roots);
+            if (cf_progress(ctx, "roots", i, s->input->nr_roots)) {
+                s->is_cancelled = true;
+                return;
+            }
             s->root = cf_paths_from_root(i);
             if (root->kind == CF_ROOT_REGISTER)
                 read_registers(s, root);
@@ -139,7 +143,7 @@ static void follow_block(struct search *s, const uint32_t *ranks, size_t nr) {
 
 static void follow_all(const struct cf_context *ctx, struct search *s, uint32_t *block) {
     size_t told = 0;
-    while (s->head < s->queue.nr && s->queue.order.code == 0) {
+    while (s->head < s->queue.nr && s->queue.order.code == 0 && !s->is_cancelled) {
         size_t nr = s->queue.nr - s->head;
         if (nr > BLOCK_CHUNKS)
             nr = BLOCK_CHUNKS;
@@ -148,7 +152,7 @@ static void follow_all(const struct cf_context *ctx, struct search *s, uint32_t 
         if (s->head - told < PROGRESS_CHUNKS)
             continue;
         told = s->head;
-        cf_progress(ctx, "following pointers", told, s->links->ranks->nr);
+        s->is_cancelled = cf_progress(ctx, "following pointers", told, s->links->ranks->nr);
     }
 }
 
@@ -170,6 +174,10 @@ int cf_search_run(const struct cf_context *ctx, const struct cf_search_input *in
     read_roots(ctx, &s);
     follow_all(ctx, &s, block);
     cf_links_drop(input->links);
+    if (s.is_cancelled) {
+        cf_paths_abandon(&s.queue);
+        return cf_err_cancelled(err);
+    }
     if (paths != NULL)
         return cf_paths_finish(&s.queue, paths, err);
     int code = s.queue.order.code;

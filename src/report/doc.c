@@ -64,6 +64,10 @@ void cf_doc_free(struct cf_doc *doc) {
     free(doc);
 }
 
+void cf_doc_freep(struct cf_doc **doc) {
+    cf_doc_free(*doc);
+}
+
 int cf_doc_status(const struct cf_doc *doc, struct cf_err *err) {
     return doc->failed ? cf_err_set(err, CF_ENOMEM, "out of memory while the report was written")
                        : CF_OK;

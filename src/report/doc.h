@@ -139,6 +139,7 @@ struct cf_doc {
 /* NULL: out of memory. The caller frees with cf_doc_free(). */
 struct cf_doc *cf_doc_new(void);
 void cf_doc_free(struct cf_doc *doc);
+void cf_doc_freep(struct cf_doc **doc);
 /* CF_OK, or CF_ENOMEM where a part of the document is missing. */
 int cf_doc_status(const struct cf_doc *doc, struct cf_err *err);
 

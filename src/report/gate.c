@@ -122,22 +122,20 @@ static void say_value(const struct cf_gate *gate, const struct figures *figures,
                        figures->value == 1 ? "is" : "are", metric->what);
 }
 
-int cf_gate_check(struct cf_db *db, const struct cf_gate *gate, bool *crossed, char *says,
-                  size_t bytes, struct cf_err *err) {
-    if (gate->metric >= NR_METRICS)
-        return cf_err_set(err, CF_EUSAGE, "a gate that cf_gate_parse() did not make");
+int cf_gate_ask(const struct cf_gate *gate, struct cf_db *db, struct cf_gate_answer *out,
+                struct cf_err *err) {
     struct figures figures;
     int status = read_figures(db, &metrics[gate->metric], &figures, err);
     if (status != CF_OK)
         return status;
     if (!figures.is_known || (gate->is_percent && figures.heap <= 0)) {
-        *crossed = true;
-        (void)snprintf(says, bytes, "%s: the core does not tell, so it counts as crossed",
-                       gate->text);
+        out->crossed = true;
+        (void)snprintf(out->says, sizeof out->says,
+                       "%s: the core does not tell, so it counts as crossed", gate->text);
         return CF_OK;
     }
     double percent = figures.heap > 0 ? 100.0 * (double)figures.value / (double)figures.heap : 0;
-    *crossed = (gate->is_percent ? percent : (double)figures.value) > gate->limit;
-    say_value(gate, &figures, percent, says, bytes);
+    out->crossed = (gate->is_percent ? percent : (double)figures.value) > gate->limit;
+    say_value(gate, &figures, percent, out->says, sizeof out->says);
     return CF_OK;
 }

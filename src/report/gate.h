@@ -12,8 +12,22 @@
 #include "corefrag.h"
 #include "store/db.h"
 
-/* As cf_gate_measure(), on an open database; `says` is cut where it does not fit. */
-int cf_gate_check(struct cf_db *db, const struct cf_gate *gate, bool *crossed, char *says,
-                  size_t bytes, struct cf_err *err);
+struct cf_gate {
+    unsigned metric;
+    bool is_percent;
+    double limit;
+    char text[64]; /* as it was given */
+};
+
+struct cf_gate_answer {
+    bool crossed; /* above the limit, or not known */
+    char says[256];
+};
+
+/* CF_EUSAGE: no such metric, or no such limit. */
+int cf_gate_parse(const char *text, struct cf_gate *out, struct cf_err *err);
+
+int cf_gate_ask(const struct cf_gate *gate, struct cf_db *db, struct cf_gate_answer *out,
+                struct cf_err *err);
 
 #endif

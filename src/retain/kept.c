@@ -4,16 +4,32 @@
 
 #include "retain/pages.h"
 #include "base/context.h"
+#include "base/err.h"
+
+enum { TICK_SPANS = 1 << 13 };
+
+/* The sweep over pages, and how long it is until it tells the caller again. */
+struct pages {
+    struct cf_kept *kept;
+    const struct cf_context *ctx;
+    size_t until_tick;
+};
 
 static int on_span(void *user, const struct cf_page_span *span, struct cf_err *err) {
-    struct cf_kept *kept = user;
+    struct pages *pages = user;
+    struct cf_kept *kept = pages->kept;
+    if (--pages->until_tick == 0) {
+        pages->until_tick = TICK_SPANS;
+        if (cf_tick(pages->ctx))
+            return cf_err_cancelled(err);
+    }
     cf_waste_add(&kept->waste, span);
     return cf_page_runs_add(&kept->runs, span, err);
 }
 
 static int on_pins(void *user, const struct cf_heap *heap, const struct cf_pinner *pinners,
                    size_t nr, struct cf_err *err) {
-    struct cf_kept *kept = user;
+    struct cf_kept *kept = ((struct pages *)user)->kept;
     int status = CF_OK;
     for (size_t i = 0; i < nr && status == CF_OK; i++) {
         if (pinners[i].pinned_bytes == 0)
@@ -26,14 +42,16 @@ static int on_pins(void *user, const struct cf_heap *heap, const struct cf_pinne
     return status;
 }
 
-static int sweep_pages(const struct cf_chunkmap *map, struct cf_kept *kept, struct cf_err *err) {
+static int sweep_pages(const struct cf_context *ctx, const struct cf_chunkmap *map,
+                       struct cf_kept *kept, struct cf_err *err) {
     kept->runs.page_bytes = kept->residency.page_bytes;
     int status = cf_waste_init(&kept->waste, kept->rule.nr_arenas, err);
     if (status == CF_OK)
         status = cf_page_pins_new(&kept->page_pins, err);
     if (status != CF_OK)
         return status;
-    const struct cf_page_visitor visitor = {.user = kept, .span = on_span, .pins = on_pins};
+    struct pages pages = {kept, ctx, TICK_SPANS};
+    const struct cf_page_visitor visitor = {.user = &pages, .span = on_span, .pins = on_pins};
     status = cf_pages_sweep(map, &kept->residency, &kept->trim, &visitor, err);
     cf_page_pins_seal(kept->page_pins);
     return status;
@@ -44,7 +62,8 @@ int cf_kept_trim(const struct cf_context *ctx, const struct cf_ptmalloc *pt, str
     const struct cf_chunkmap *map = cf_ptmalloc_map(pt);
     kept->residency = cf_residency_of_mem(cf_malloc_mem(cf_ptmalloc_malloc(pt)));
     int status = cf_trim_rule_of(pt, &kept->rule, err);
-    cf_progress(ctx, "simulating malloc_trim", 0, 0);
+    if (status == CF_OK && cf_progress(ctx, "simulating malloc_trim", 0, 0))
+        status = cf_err_cancelled(err);
     if (status == CF_OK)
         status = cf_trim_simulate(map, &kept->rule, &kept->residency, &kept->trim, err);
     if (status == CF_OK)
@@ -56,8 +75,9 @@ int cf_kept_trim(const struct cf_context *ctx, const struct cf_ptmalloc *pt, str
 int cf_kept_pins(const struct cf_context *ctx, const struct cf_ptmalloc *pt, struct cf_kept *kept,
                  struct cf_err *err) {
     const struct cf_chunkmap *map = cf_ptmalloc_map(pt);
-    cf_progress(ctx, "judging pages", 0, 0);
-    int status = sweep_pages(map, kept, err);
+    if (cf_progress(ctx, "judging pages", 0, 0))
+        return cf_err_cancelled(err);
+    int status = sweep_pages(ctx, map, kept, err);
     if (status == CF_OK)
         status = cf_top_pins_find(map, &kept->rule, &kept->residency, &kept->top_pins, err);
     return status;

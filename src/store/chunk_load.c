@@ -6,8 +6,8 @@
 
 #include "base/cleanup.h"
 #include "base/context.h"
-#include "base/thread_pool.h"
 #include "base/err.h"
+#include "base/thread_pool.h"
 #include "store/leaves.h"
 
 enum {
@@ -77,7 +77,9 @@ static void take_places(struct load *load, size_t index, struct part *part) {
     if (load->status == CF_OK && part->status == CF_OK)
         part->status = cf_large_free_join(loading->large, &part->large, &part->err);
     load->rows += part->leaves.rows;
-    cf_progress(loading->ctx, "storing chunks", load->rows, loading->total);
+    if (cf_progress(loading->ctx, "storing chunks", load->rows, loading->total) &&
+        part->status == CF_OK)
+        part->status = cf_err_cancelled(&part->err);
     load->turn++;
     (void)pthread_cond_broadcast(&load->moved);
     (void)pthread_mutex_unlock(&load->lock);

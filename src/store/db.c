@@ -5,9 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/err.h"
 #include "store/compat.h"
 #include "store/db_internal.h"
+
+enum { STEPS_A_TICK = 20000 }; /* of SQLite's machine: about a millisecond */
 
 struct cf_stmt {
     sqlite3_stmt *handle;
@@ -31,6 +34,8 @@ int cf_db_status(int code) {
     case SQLITE_CORRUPT:
     case SQLITE_FORMAT:
         return CF_ENOTDB;
+    case SQLITE_INTERRUPT:
+        return CF_ECANCELLED;
     default:
         return CF_EINTERNAL;
     }
@@ -52,6 +57,8 @@ static int fail(struct cf_db *db, int code, const char *what, struct cf_err *err
     const char *file = sqlite3_db_filename(db->handle, "main");
     bool named = file != NULL && file[0] != '\0';
     int status = cf_db_status(code);
+    if (status == CF_ECANCELLED)
+        return cf_err_cancelled(err);
     if (status == CF_EOUTPUT && named)
         return cf_err_set(err, status, "%s: cannot be written: %s%s", file,
                           sqlite3_errmsg(db->handle), remedy(code));
@@ -162,6 +169,15 @@ void cf_db_free(struct cf_db *db) {
 
 void cf_db_freep(struct cf_db **db) {
     cf_db_free(*db);
+}
+
+static int on_steps(void *ctx) {
+    return cf_tick(ctx);
+}
+
+void cf_db_watch(struct cf_db *db, const struct cf_context *ctx) {
+    if (ctx != NULL && ctx->progress != NULL)
+        sqlite3_progress_handler(db->handle, STEPS_A_TICK, on_steps, (void *)ctx);
 }
 
 int cf_db_exec(struct cf_db *db, const char *sql, struct cf_err *err) {

@@ -5,8 +5,8 @@
  * A struct cf_db is owned by its opener and outlives its statements. Text and columns that a
  * statement lends are valid until its next step, reset or free. Addresses are 64-bit: they go in
  * and out as two's complement, so those above 2^63 are negative in SQL. Failures: CF_ENOTDB when
- * the file is no database, CF_EOUTPUT when it cannot be written (disk full), CF_ENOMEM, and
- * CF_EINTERNAL for SQL that does not run.
+ * the file is no database, CF_EOUTPUT when it cannot be written (disk full), CF_ENOMEM,
+ * CF_ECANCELLED, and CF_EINTERNAL for SQL that does not run.
  */
 #ifndef CF_STORE_DB_H
 #define CF_STORE_DB_H
@@ -46,6 +46,12 @@ int cf_db_open_memory(struct cf_db **out, struct cf_err *err);
 void cf_db_free(struct cf_db *db);
 void cf_db_freep(struct cf_db **db);
 #define CF_CLEANUP_DB CF_CLEANUP(cf_db_freep)
+
+/*
+ * From now on statements that take long call ctx's progress now and then, and end with
+ * CF_ECANCELLED once that says so. `ctx` is borrowed until the database is closed.
+ */
+void cf_db_watch(struct cf_db *db, const struct cf_context *ctx);
 
 /* Runs one or more statements that return nothing worth reading. */
 int cf_db_exec(struct cf_db *db, const char *sql, struct cf_err *err);

@@ -81,6 +81,15 @@ static void put_libc(struct writer *to, const struct cf_malloc *found,
     put_u64(to, "safe_linking", cf_malloc_safe_linking(found));
 }
 
+/* The database keeps the codes that the command line exits with: scripts know them. */
+static uint64_t outcome_code(enum cf_outcome outcome) {
+    static const uint64_t codes[] = {
+        [CF_OUTCOME_WHOLE] = 0, [CF_OUTCOME_INCOMPLETE] = 4, [CF_OUTCOME_NO_HEAP] = 5,
+        [CF_OUTCOME_CORRUPT] = 6,
+    };
+    return codes[outcome];
+}
+
 int cf_rows_meta(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf_modules *modules,
                  const struct cf_meta *meta, struct cf_err *err) {
     const struct cf_malloc *found = cf_ptmalloc_malloc(pt);
@@ -107,7 +116,7 @@ int cf_rows_meta(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf
     put_u64(&to, "anomalies",
             cf_core_nr_flaws(cf_mem_core(mem)) + cf_mem_nr_flaws(mem) +
                 cf_ptmalloc_nr_anomalies_seen(pt));
-    put_u64(&to, "outcome", (uint64_t)meta->outcome);
+    put_u64(&to, "outcome", outcome_code(meta->outcome));
     return to.status;
 }
 

@@ -90,10 +90,16 @@ static int make_temporary(struct cf_store *store, struct cf_err *err) {
     return cf_err_set(err, CF_EOUTPUT, "%s: no free name for a temporary file", store->folder);
 }
 
-static int make_schema(struct cf_store *store, struct cf_err *err) {
+static int open_watched(struct cf_store *store, struct cf_err *err) {
     int status = cf_db_open_bulk(store->temporary, &store->db, err);
-    if (status == CF_OK)
-        status = cf_db_exec(store->db, "BEGIN", err);
+    if (status != CF_OK)
+        return status;
+    cf_db_watch(store->db, store->ctx);
+    return cf_db_exec(store->db, "BEGIN", err);
+}
+
+static int make_schema(struct cf_store *store, struct cf_err *err) {
+    int status = open_watched(store, err);
     if (status == CF_OK)
         status = cf_db_exec(store->db, cf_schema_sql(), err);
     return status;
@@ -152,9 +158,7 @@ static int load_pages(struct cf_store *store, struct cf_chunk_source *source, ui
     if (status == CF_OK)
         status = write_pages(store, (uint32_t)root_page, &loading, err);
     if (status == CF_OK)
-        status = cf_db_open_bulk(store->temporary, &store->db, err);
-    if (status == CF_OK)
-        status = cf_db_exec(store->db, "BEGIN", err);
+        status = open_watched(store, err);
     return status == CF_OK ? cf_large_free_index(&large, store->db, err) : status;
 }
 

@@ -59,7 +59,8 @@ static int add_threads(const struct cf_context *ctx, struct cf_frames *frames,
         frames->first[i] = frames->rows.len;
         if (!add_thread(frames, unwinder, core, i))
             return cf_err_nomem(err, frames->rows.len * sizeof(struct cf_frame), "frames");
-        cf_progress(ctx, "unwinding threads", i, frames->nr_threads);
+        if (cf_progress(ctx, "unwinding threads", i, frames->nr_threads))
+            return cf_err_cancelled(err);
     }
     frames->first[frames->nr_threads] = frames->rows.len;
     return CF_OK;

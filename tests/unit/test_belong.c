@@ -69,7 +69,7 @@ static void settle(struct world *w) {
     };
     assert_int_equal(cf_types_new(&input, &w->types, &err), CF_OK);
     const struct cf_live_visitor visitor = cf_types_visitor(w->types);
-    cf_live_visit(NULL, w->root->mem, &w->root->reach.ranks, &visitor, 1);
+    (void)cf_live_visit(NULL, w->root->mem, &w->root->reach.ranks, &visitor, 1, NULL);
     cf_types_count(w->types, w->root->reach.mark);
     const struct cf_belong_input belong = {
         .mem = w->root->mem, .reach = &w->root->reach, .source = w->root,

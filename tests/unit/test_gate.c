@@ -86,13 +86,12 @@ static void a_value_above_its_limit_crosses_it(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct cf_gate gate;
         struct cf_err err;
-        bool crossed;
-        char says[256];
+        struct cf_gate_answer answer;
         assert_int_equal(cf_gate_parse(cases[i].gate, &gate, &err), CF_OK);
-        assert_int_equal(cf_gate_check(db, &gate, &crossed, says, sizeof says, &err), CF_OK);
-        if (crossed != cases[i].crossed)
-            fail_msg("%s", says);
-        review_says(says, cases[i].says);
+        assert_int_equal(cf_gate_ask(&gate, db, &answer, &err), CF_OK);
+        if (answer.crossed != cases[i].crossed)
+            fail_msg("%s", answer.says);
+        review_says(answer.says, cases[i].says);
     }
 }
 
@@ -103,12 +102,11 @@ static void what_is_not_known_is_under_no_limit(void **state) {
     for (size_t i = 0; i < sizeof gates / sizeof gates[0]; i++) {
         struct cf_gate gate;
         struct cf_err err;
-        bool crossed;
-        char says[256];
+        struct cf_gate_answer answer;
         assert_int_equal(cf_gate_parse(gates[i], &gate, &err), CF_OK);
-        assert_int_equal(cf_gate_check(db, &gate, &crossed, says, sizeof says, &err), CF_OK);
-        assert_true(crossed);
-        review_says(says, "does not tell");
+        assert_int_equal(cf_gate_ask(&gate, db, &answer, &err), CF_OK);
+        assert_true(answer.crossed);
+        review_says(answer.says, "does not tell");
     }
 }
 

@@ -92,7 +92,7 @@ static void settle(struct world *w) {
                                          .ranks = &w->ranks, .namer = &namer};
     assert_int_equal(cf_types_new(&input, &w->types, &err), CF_OK);
     const struct cf_live_visitor visitor = cf_types_visitor(w->types);
-    cf_live_visit(NULL, w->mem, &w->ranks, &visitor, 1);
+    (void)cf_live_visit(NULL, w->mem, &w->ranks, &visitor, 1, NULL);
 }
 
 static void world_fini(struct world *w) {
