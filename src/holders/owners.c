@@ -99,8 +99,9 @@ static int count(const struct cf_context *ctx, const struct cf_owners_input *inp
     struct cf_held_marks marks = {.mem = input->mem, .reach = input->labels->reach};
     int status = CF_OK;
     for (size_t i = 0; i < owners->rows.len && status == CF_OK; i++) {
-        cf_progress(ctx, "counting what is held", i, owners->rows.len);
-        status = cf_held_count(ctx, &marks, &owners->rows.items[i].held, err);
+        status = cf_progress(ctx, "counting what is held", i, owners->rows.len)
+                     ? cf_err_cancelled(err)
+                     : cf_held_count(ctx, &marks, &owners->rows.items[i].held, err);
     }
     cf_held_marks_fini(&marks);
     if (status != CF_EOUTPUT)
