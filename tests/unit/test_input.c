@@ -475,11 +475,12 @@ static void a_folder_that_cannot_be_written_is_named(void **state) {
     free(core.data);
 }
 
-static void count_progress(void *user, const char *stage, uint64_t done, uint64_t total) {
+static int count_progress(void *user, const char *stage, uint64_t done, uint64_t total) {
     uint64_t *last = user;
     assert_string_equal(stage, "unpack");
     assert_in_range(done, *last, total);
     *last = done;
+    return 0;
 }
 
 static void progress_counts_bytes_of_the_archive(void **state) {
