@@ -59,7 +59,7 @@ REPLAY_BIN := $(FUZZ:tests/fuzz/fuzz_%.c=$(B)/tests/fuzz/replay_%)
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SUFFIXES:
-.PHONY: all deps demo samples test check test-unit golden test-e2e test-html test-fuzz test-docs gen lint bench bench-readme fuzz \
+.PHONY: all deps demo samples test check test-unit golden test-e2e test-html test-fuzz test-docs test-example gen lint bench bench-readme fuzz \
 	valgrind asan install uninstall test-install format clean help FORCE
 
 PRODUCTS := corefrag libcorefrag.a libcorefrag.so libcorefrag.so.$(ABI)
@@ -135,7 +135,7 @@ deps: ## installs what is missing (Debian, Ubuntu)
 test: deps ## everything: unit tests, end to end, fuzz corpora
 	@$(MAKE) --no-print-directory check
 
-check: all test-docs $(TEST_BIN) $(REPLAY_BIN) $(SEEDS) $(E2E_BIN) $(GEN_BIN)
+check: all test-docs test-example $(TEST_BIN) $(REPLAY_BIN) $(SEEDS) $(E2E_BIN) $(GEN_BIN)
 	@COREFRAG=$(B)/corefrag GEN=build/gen sh tests/run.sh $(B)/log $(TEST_BIN) $(REPLAY_BIN) $(E2E_BIN)
 
 test-unit: $(TEST_BIN) ## unit tests only
@@ -264,32 +264,52 @@ test-docs: all build/demo/core ## what README.md and samples/ say
 	@$(B)/corefrag analyze build/demo/core -o $(B)/docs.db --force
 	@sh tests/docs.sh $(B)/docs.db
 
+# The library's example, against the shared one and the archive.
+EXAMPLES := $(B)/example $(B)/example-static
+$(EXAMPLES): samples/example.c include/corefrag.h
+$(B)/example: $(B)/libcorefrag.so
+	$(call say,LD) $(CC) $(CFLAGS_ALL) -Iinclude $(LDFLAGS_ALL) -o $@ samples/example.c -L$(B) -lcorefrag \
+		-Wl,-rpath,'$$ORIGIN' $$(pkg-config --libs sqlite3)
+$(B)/example-static: $(B)/libcorefrag.a
+	$(call say,LD) $(CC) $(CFLAGS_ALL) -Iinclude $(LDFLAGS_ALL) -o $@ samples/example.c \
+		$(B)/libcorefrag.a $(LDLIBS)
+
+test-example: $(EXAMPLES) build/demo/core ## samples/example.c, against both libraries
+	@sh tests/example.sh $(B) build/demo/core $(EXAMPLES)
+
 # ---- installing ----
 
 install: all ## into DESTDIR, below PREFIX=/usr/local
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
 	install -m 755 $(B)/corefrag $(DESTDIR)$(PREFIX)/bin/corefrag
 	install -m 644 $(B)/libcorefrag.a $(DESTDIR)$(PREFIX)/lib/libcorefrag.a
+	install -m 755 $(B)/libcorefrag.so.$(ABI) $(DESTDIR)$(PREFIX)/lib/libcorefrag.so.$(VERSION)
+	ln -sfn libcorefrag.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libcorefrag.so.$(ABI)
+	ln -sfn libcorefrag.so.$(ABI) $(DESTDIR)$(PREFIX)/lib/libcorefrag.so
 	install -m 644 include/corefrag.h $(DESTDIR)$(PREFIX)/include/corefrag.h
 	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: corefrag' 'Version: $(VERSION)' \
 		'Description: says from an ELF core why glibc malloc holds its memory' \
-		'Requires: $(PKGS)' 'Cflags: -I$${prefix}/include' \
-		'Libs: -L$${prefix}/lib -lcorefrag -liberty -ldl -lm -pthread' \
+		'Requires.private: $(PKGS)' 'Cflags: -I$${prefix}/include' \
+		'Libs: -L$${prefix}/lib -lcorefrag' 'Libs.private: -liberty -ldl -lm -pthread' \
 		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/corefrag.pc
 
 uninstall: ## removes what install wrote
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/corefrag lib/libcorefrag.a include/corefrag.h \
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/corefrag lib/libcorefrag.a lib/libcorefrag.so \
+		lib/libcorefrag.so.$(ABI) lib/libcorefrag.so.$(VERSION) include/corefrag.h \
 		lib/pkgconfig/corefrag.pc)
 
 test-install: ## installs into build/, and builds a program against that
 	@rm -rf build/inst && $(MAKE) -s install PREFIX=$(CURDIR)/build/inst
 	@printf '%s\n' '#include <corefrag.h>' '#include <stdio.h>' \
 		'int main(void) { return puts(cf_version()) < 0; }' > build/inst/use.c
-	@$(CC) -o build/inst/use build/inst/use.c \
-		$$(PKG_CONFIG_PATH=build/inst/lib/pkgconfig pkg-config --cflags --libs corefrag)
-	@test "$$(build/inst/use)" = $(VERSION)
+	@export PKG_CONFIG_PATH=build/inst/lib/pkgconfig && \
+		$(CC) -o build/inst/use build/inst/use.c $$(pkg-config --cflags --libs corefrag) && \
+		$(CC) -o build/inst/use-static build/inst/use.c $$(pkg-config --cflags corefrag) \
+			build/inst/lib/libcorefrag.a $(LDLIBS) -pthread
+	@test "$$(LD_LIBRARY_PATH=build/inst/lib build/inst/use)" = $(VERSION)
+	@test "$$(build/inst/use-static)" = $(VERSION)
 	@$(MAKE) -s uninstall PREFIX=$(CURDIR)/build/inst
-	@test -z "$$(find build/inst -type f ! -name 'use*')" && echo "install and uninstall work"
+	@test -z "$$(find build/inst ! -type d ! -name 'use*')" && echo "install and uninstall work"
 
 format: ## clang-format over all C files
 	clang-format -i $(wildcard include/*.h src/*/*.[ch] tests/*/*.[ch])
