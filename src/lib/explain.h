@@ -39,6 +39,39 @@ struct cf_explain {
 bool cf_explain_find_chunk(struct cf_explain *explain, int64_t address,
                            struct cf_explained_chunk *out);
 
+/*
+ * What an address is within the chunk that covers it:
+ *
+ *     h             h + W        h + 2W            h + size      h + size + W
+ *     | chunk below | size field | what malloc returned ........ | its last word
+ *     | its last    |            | byte 0, 1, ...                |
+ *
+ * The first word is the last usable one of the chunk below while that is live, and else has the
+ * size of that chunk, which is free.
+ */
+enum cf_explain_part { CF_EXPLAIN_BELOW, CF_EXPLAIN_SIZE_FIELD, CF_EXPLAIN_USER };
+
+struct cf_explain_place {
+    enum cf_explain_part part;
+    uint64_t byte; /* of CF_EXPLAIN_USER, or of the live chunk below */
+    bool has_below; /* CF_EXPLAIN_BELOW: a live chunk ends here */
+    struct cf_explained_chunk below;
+};
+
+struct cf_explain_place cf_explain_place(struct cf_explain *explain, int64_t address,
+                                         const struct cf_explained_chunk *chunk);
+
+/* Bytes from one address to another that is not below it; addresses above 2^63 are negative. */
+static inline uint64_t cf_explain_distance(int64_t from, int64_t to) {
+    return (uint64_t)to - (uint64_t)from;
+}
+
+/* What malloc returned for the chunk. */
+static inline uint64_t cf_explain_user(const struct cf_explain *explain,
+                                       const struct cf_explained_chunk *chunk) {
+    return (uint64_t)chunk->address + 2 * (uint64_t)explain->word_bytes;
+}
+
 /* The first sentence, the facts, the neighbours. */
 void cf_explain_db(struct cf_explain *explain);
 

@@ -52,17 +52,37 @@ static size_t text_length(const struct cf_mem *mem, uint64_t addr, uint64_t max)
     return n;
 }
 
+static void describe_place(struct cf_explain *explain, int64_t value,
+                           const struct cf_explained_chunk *chunk, char *out, size_t bytes) {
+    struct cf_explain_place place = cf_explain_place(explain, value, chunk);
+    char size[CF_NUMBER_MAX], below[CF_NUMBER_MAX];
+    (void)cf_number_bytes(size, (uint64_t)chunk->bytes);
+    if (place.part == CF_EXPLAIN_USER)
+        (void)snprintf(out, bytes, "pointer to byte %" PRIu64 " of a %s chunk of %s", place.byte,
+                       chunk->state, size);
+    else if (place.part == CF_EXPLAIN_SIZE_FIELD)
+        (void)snprintf(out, bytes, "pointer to the size field of a %s chunk of %s", chunk->state,
+                       size);
+    else if (place.has_below)
+        (void)snprintf(out, bytes,
+                       "pointer to byte %" PRIu64 ", in the last word, of a live chunk of %s, or "
+                       "to the %s chunk of %s above it",
+                       place.byte, cf_number_bytes(below, (uint64_t)place.below.bytes),
+                       chunk->state, size);
+    else
+        (void)snprintf(out, bytes, "pointer to the first word of a %s chunk of %s", chunk->state,
+                       size);
+}
+
 static bool describe_pointer(struct cf_explain *explain, struct cf_reading *reading, uint64_t value,
                              char *out, size_t bytes) {
     struct cf_explained_chunk chunk;
-    char size[CF_NUMBER_MAX], name[NAME_MAX_BYTES + 64];
+    char name[NAME_MAX_BYTES + 64];
     const char *region = where(reading, value);
     if (region == NULL)
         return false;
     if (cf_explain_find_chunk(explain, (int64_t)value, &chunk)) {
-        int64_t offset = (int64_t)value - chunk.address - 2 * explain->word_bytes;
-        (void)snprintf(out, bytes, "pointer to byte %" PRId64 " of a %s chunk of %s", offset,
-                       chunk.state, cf_number_bytes(size, (uint64_t)chunk.bytes));
+        describe_place(explain, (int64_t)value, &chunk, out, bytes);
         return true;
     }
     if (name_symbol(reading, value, name, sizeof name))
@@ -142,6 +162,6 @@ void cf_explain_core(struct cf_explain *explain, struct cf_reading *reading) {
     }
     if (explain->chunk.usable <= 0)
         return;
-    uint64_t user = (uint64_t)(explain->chunk.address + 2 * explain->word_bytes);
+    uint64_t user = cf_explain_user(explain, &explain->chunk);
     add_words(explain, reading, user, user + (uint64_t)explain->chunk.usable);
 }

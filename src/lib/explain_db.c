@@ -112,7 +112,8 @@ bool cf_explain_find_chunk(struct cf_explain *explain, int64_t address,
         int64_t start;
         struct cf_explained_chunk chunk;
         if (number(explain, queries[i], address, 0, &start) && read_chunk(explain, start, &chunk) &&
-            address - chunk.address < chunk.bytes) {
+            chunk.address <= address && (chunk.address < 0) == (address < 0) && chunk.bytes > 0 &&
+            cf_explain_distance(chunk.address, address) < (uint64_t)chunk.bytes) {
             *out = chunk;
             return true;
         }
@@ -132,6 +133,48 @@ static const char *reach_text(const struct cf_explained_chunk *chunk) {
                                    : "";
 }
 
+struct cf_explain_place cf_explain_place(struct cf_explain *explain, int64_t address,
+                                         const struct cf_explained_chunk *chunk) {
+    struct cf_explain_place place = {.part = CF_EXPLAIN_BELOW};
+    uint64_t word = (uint64_t)explain->word_bytes;
+    uint64_t offset = cf_explain_distance(chunk->address, address);
+    if (offset >= word) {
+        place.part = offset < 2 * word ? CF_EXPLAIN_SIZE_FIELD : CF_EXPLAIN_USER;
+        place.byte = place.part == CF_EXPLAIN_USER ? offset - 2 * word : 0;
+        return place;
+    }
+    int64_t last = (int64_t)((uint64_t)chunk->address - 1);
+    place.has_below = cf_explain_find_chunk(explain, last, &place.below) &&
+                      strcmp(place.below.state, "live") == 0 &&
+                      cf_explain_distance(place.below.address, chunk->address) ==
+                          (uint64_t)place.below.bytes;
+    if (place.has_below)
+        place.byte = (uint64_t)address - cf_explain_user(explain, &place.below);
+    return place;
+}
+
+static void add_place(struct cf_explain *explain, const struct cf_explained_chunk *chunk) {
+    struct cf_explain_place place = cf_explain_place(explain, explain->address, chunk);
+    char size[CF_NUMBER_MAX];
+    if (place.part == CF_EXPLAIN_USER && chunk->usable < 0)
+        cf_table_fact(explain->table, "place", "byte %" PRIu64 " behind the chunk's header",
+                      place.byte);
+    else if (place.part == CF_EXPLAIN_USER)
+        cf_table_fact(explain->table, "place", "byte %" PRIu64 " of what malloc returned",
+                      place.byte);
+    else if (place.part == CF_EXPLAIN_SIZE_FIELD)
+        cf_table_fact(explain->table, "place", "the chunk's size field");
+    else if (place.has_below)
+        cf_table_fact(explain->table, "place",
+                      "the last usable word of the live chunk below: byte %" PRIu64
+                      " of what malloc returned at 0x%" PRIx64 ", of %s",
+                      place.byte, cf_explain_user(explain, &place.below),
+                      cf_number_bytes(size, (uint64_t)place.below.bytes));
+    else
+        cf_table_fact(explain->table, "place",
+                      "the word below the chunk's size field: malloc's own, no live chunk has it");
+}
+
 static void add_chunk(struct cf_explain *explain) {
     const struct cf_explained_chunk *chunk = &explain->chunk;
     char size[CF_NUMBER_MAX], usable[CF_NUMBER_MAX + 16] = "";
@@ -139,19 +182,10 @@ static void add_chunk(struct cf_explain *explain) {
         (void)snprintf(usable, sizeof usable, ", %" PRId64 " usable", chunk->usable);
     cf_table_fact(explain->table, "chunk",
                   "0x%" PRIx64 " to 0x%" PRIx64 ", %s%s, %s%s; malloc returned 0x%" PRIx64,
-                  (uint64_t)chunk->address, (uint64_t)(chunk->address + chunk->bytes),
+                  (uint64_t)chunk->address, (uint64_t)chunk->address + (uint64_t)chunk->bytes,
                   cf_number_exact_bytes(size, (uint64_t)chunk->bytes), usable, chunk->state,
-                  reach_text(chunk), (uint64_t)(chunk->address + 2 * explain->word_bytes));
-    int64_t offset = explain->address - chunk->address;
-    if (offset >= 2 * explain->word_bytes)
-        cf_table_fact(explain->table, "place", "byte %" PRId64 " of what malloc returned",
-                      offset - 2 * explain->word_bytes);
-    else if (offset >= explain->word_bytes)
-        cf_table_fact(explain->table, "place", "the chunk's size field");
-    else
-        cf_table_fact(explain->table, "place",
-                      "the chunk's first word, which is the last usable one of the chunk below "
-                      "while that is live");
+                  reach_text(chunk), cf_explain_user(explain, chunk));
+    add_place(explain, chunk);
 }
 
 /* ---- neighbours ---- */
@@ -241,7 +275,8 @@ static void add_hole(struct cf_explain *explain) {
                    "SELECT address, size_bytes, chunks, resident_bytes, releasable_bytes FROM"
                    " v_hole WHERE address <= ?1 ORDER BY address DESC LIMIT 1",
                    explain->address, 0, &stmt) ||
-        explain->address - cf_stmt_i64(stmt, 0) >= cf_stmt_i64(stmt, 1))
+        cf_explain_distance(cf_stmt_i64(stmt, 0), explain->address) >=
+            (uint64_t)cf_stmt_i64(stmt, 1))
         return;
     cf_table_fact(explain->table, "hole",
                   "0x%" PRIx64 ", %s in %" PRId64 " dead chunks; %s resident, of which "
@@ -301,7 +336,7 @@ static void add_holders(struct cf_explain *explain) {
 static void add_tcache(struct cf_explain *explain) {
     CF_CLEANUP_STMT struct cf_stmt *stmt = NULL;
     if (first_row(explain, "SELECT thread_id, chunks FROM v_tcache WHERE address = ?1",
-                  explain->chunk.address + 2 * explain->word_bytes, 0, &stmt))
+                  (int64_t)cf_explain_user(explain, &explain->chunk), 0, &stmt))
         cf_table_fact(explain->table, "libc's",
                       "it is the cache of thread %s, with %" PRId64 " chunks",
                       cf_stmt_is_null(stmt, 0) ? "that is gone" : cf_stmt_text(stmt, 0),
@@ -334,7 +369,7 @@ static bool add_module(struct cf_explain *explain) {
         explain->address >= cf_stmt_i64(stmt, 3))
         return false;
     cf_table_fact(explain->table, "module", "%s+0x%" PRIx64 " (symbols: %s)", cf_stmt_text(stmt, 0),
-                  (uint64_t)(explain->address - cf_stmt_i64(stmt, 1)), cf_stmt_text(stmt, 2));
+                  cf_explain_distance(cf_stmt_i64(stmt, 1), explain->address), cf_stmt_text(stmt, 2));
     return true;
 }
 
@@ -344,9 +379,9 @@ static void add_frame(struct cf_explain *explain, int64_t thread) {
                   "SELECT frame, coalesce(function, pc_hex), stack_pointer FROM v_frame WHERE"
                   " thread_id = ?1 AND stack_pointer <= ?2 ORDER BY frame DESC LIMIT 1",
                   thread, explain->address, &stmt))
-        cf_table_fact(explain->table, "frame", "%" PRId64 ", %s, %" PRId64 " bytes into it",
+        cf_table_fact(explain->table, "frame", "%" PRId64 ", %s, %" PRIu64 " bytes into it",
                       cf_stmt_i64(stmt, 0), cf_stmt_text(stmt, 1),
-                      explain->address - cf_stmt_i64(stmt, 2));
+                      cf_explain_distance(cf_stmt_i64(stmt, 2), explain->address));
 }
 
 static bool add_thread(struct cf_explain *explain) {
@@ -355,7 +390,7 @@ static bool add_thread(struct cf_explain *explain) {
     if (!first_row(explain,
                    "SELECT thread_id, tid, stack_pointer, top_frame FROM v_thread WHERE"
                    " stack_start <= ?1 AND stack_end > ?1 ORDER BY stack_pointer > ?1,"
-                   " abs(stack_pointer - ?1) LIMIT 1",
+                   " max(stack_pointer, ?1) - min(stack_pointer, ?1) LIMIT 1",
                    explain->address, 0, &stmt))
         return false;
     int64_t sp = cf_stmt_i64(stmt, 2);

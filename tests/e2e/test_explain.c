@@ -36,6 +36,20 @@ static const struct explain_case cases[] = {
      "SELECT address + 8 FROM v_chunk WHERE state = 'live' LIMIT 1",
      "",
      {"the chunk's size field"}},
+    {"the first word of a chunk, where the one below is live",
+     "SELECT b.address + 4 FROM v_chunk a JOIN v_chunk b ON b.address = a.address + a.size_bytes"
+     " WHERE a.state = 'live' AND a.size_bytes = 32 LIMIT 1",
+     "",
+     {"the last usable word of the live chunk below: byte 20 of what malloc returned"}},
+    {"the first word of a chunk, where the one below is free",
+     "SELECT b.address FROM v_chunk a JOIN v_chunk b ON b.address = a.address + a.size_bytes"
+     " WHERE a.state = 'free' LIMIT 1",
+     "",
+     {"no live chunk has it"}},
+    {"the top's bytes, which malloc did not return",
+     "SELECT address + 20 FROM v_chunk WHERE state = 'top' LIMIT 1",
+     "",
+     {"byte 4 behind the chunk's header"}},
     {"a free chunk",
      "SELECT user_address_hex FROM v_chunk WHERE state = 'free' LIMIT 1",
      "",
@@ -68,6 +82,14 @@ static const struct explain_case cases[] = {
      "SELECT user_address_hex FROM v_chunk WHERE state = 'free' LIMIT 1",
      "--core core",
      {"at +0", "pointer to"}},
+    /* A link of a bin leads to a header, which begins in the last word of what lies below. */
+    {"a bin's link, by the core",
+     "SELECT c.user_address_hex FROM v_chunk c JOIN v_chunk a ON a.address + a.size_bytes ="
+     " c.address WHERE c.state = 'free' AND c.size_bytes > 1024 AND a.state = 'live' AND"
+     " (SELECT count(*) FROM v_chunk o WHERE o.state = 'free' AND o.size_bytes = c.size_bytes) > 1"
+     " LIMIT 1",
+     "--core core",
+     {"at +0", "of a live chunk of", "to the free chunk of"}},
     /* The program's own path is the last text on the stack of the main thread. */
     {"a text, by its length alone",
      "SELECT stack_end - 32 FROM v_thread WHERE thread_id = 0",
