@@ -95,6 +95,9 @@ int cli_write(const struct cli_source *source, const struct cf_report_options *o
  * measures the limits and says on stderr which were crossed. */
 int cli_report(const char *db, const struct cli_report *report, const char *path);
 
+/* The name of a file to write, for -o; an empty one is a usage error. */
+const char *cli_parse_output(struct argp_state *state, const char *arg);
+
 /* One argument where there must be one: takes `arg` into `*slot`, or ends with a usage error. */
 void cli_take_argument(struct argp_state *state, const char **slot, const char *arg);
 

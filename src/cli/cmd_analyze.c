@@ -38,9 +38,7 @@ static error_t parse_analysis(int key, char *arg, struct argp_state *state) {
         state->child_inputs[0] = &analysis->options;
         return 0;
     case 'o':
-        if (*arg == '\0')
-            argp_error(state, "-o takes the name of a file");
-        analysis->db = arg;
+        analysis->db = cli_parse_output(state, arg);
         return 0;
     case KEY_CHUNKS:
         analysis->options.chunks = parse_chunks(state, arg);
@@ -170,13 +168,13 @@ int cli_analyze(const struct cli_analysis *analysis, struct cli_progress *progre
     return cli_outcome_exit(outcome);
 }
 
-struct command {
+struct analyze_command {
     struct cli_analysis analysis;
     struct cli_progress progress;
 };
 
 static error_t parse_command(int key, char *arg, struct argp_state *state) {
-    struct command *command = state->input;
+    struct analyze_command *command = state->input;
     (void)arg;
     switch (key) {
     case ARGP_KEY_INIT:
@@ -205,7 +203,7 @@ int cli_cmd_analyze(int argc, char **argv) {
                "given.",
         .children = children,
     };
-    struct command command = {.analysis.options = CF_OPTIONS_INIT};
+    struct analyze_command command = {.analysis.options = CF_OPTIONS_INIT};
     error_t parsed = argp_parse(&parser, argc, argv, 0, NULL, &command);
     if (parsed != 0)
         return CLI_EXIT_USAGE;

@@ -3,14 +3,14 @@
 
 #include "cli/cli.h"
 
-struct command {
+struct check_command {
     const char *core;
     struct cf_options options;
     struct cli_progress progress;
 };
 
 static error_t parse_command(int key, char *arg, struct argp_state *state) {
-    struct command *command = state->input;
+    struct check_command *command = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &command->options;
@@ -41,7 +41,7 @@ int cli_cmd_check(int argc, char **argv) {
                "inconsistent.",
         .children = children,
     };
-    struct command command = {.options = CF_OPTIONS_INIT};
+    struct check_command command = {.options = CF_OPTIONS_INIT};
     if (argp_parse(&parser, argc, argv, 0, NULL, &command) != 0)
         return CLI_EXIT_USAGE;
     struct cf_context context = cli_progress_context(&command.progress);

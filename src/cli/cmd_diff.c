@@ -3,22 +3,20 @@
 
 enum { KEY_ANY_PROGRAM = 256 + 32 };
 
-struct command {
+struct diff_command {
     struct cli_source source;
     const char *output;
     struct cf_report_options options;
 };
 
 static error_t parse_command(int key, char *arg, struct argp_state *state) {
-    struct command *command = state->input;
+    struct diff_command *command = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &command->options;
         return 0;
     case 'o':
-        if (*arg == '\0')
-            argp_error(state, "-o takes the name of a file");
-        command->output = arg;
+        command->output = cli_parse_output(state, arg);
         return 0;
     case KEY_ANY_PROGRAM:
         command->source.any_program = true;
@@ -53,7 +51,7 @@ int cli_cmd_diff(int argc, char **argv) {
                "comparison cannot be written.",
         .children = children,
     };
-    struct command command = {.options = CF_REPORT_OPTIONS_INIT};
+    struct diff_command command = {.options = CF_REPORT_OPTIONS_INIT};
     if (argp_parse(&parser, argc, argv, 0, NULL, &command) != 0)
         return CLI_EXIT_USAGE;
     return cli_write(&command.source, &command.options, command.output);

@@ -8,7 +8,7 @@
 
 enum { KEY_CORE = 256 };
 
-struct command {
+struct explain_command {
     const char *db;
     const char *address_text;
     uint64_t address;
@@ -31,7 +31,7 @@ static uint64_t parse_address(struct argp_state *state, const char *text) {
 }
 
 static error_t parse_command(int key, char *arg, struct argp_state *state) {
-    struct command *command = state->input;
+    struct explain_command *command = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &command->options;
@@ -77,7 +77,7 @@ int cli_cmd_explain(int argc, char **argv) {
                "cannot be written.",
         .children = children,
     };
-    struct command command = {.options = CF_OPTIONS_INIT};
+    struct explain_command command = {.options = CF_OPTIONS_INIT};
     if (argp_parse(&parser, argc, argv, 0, NULL, &command) != 0)
         return CLI_EXIT_USAGE;
     struct cf_context context = cli_progress_context(&command.progress);

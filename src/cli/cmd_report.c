@@ -156,22 +156,20 @@ int cli_report(const char *db, const struct cli_report *report, const char *path
     return code;
 }
 
-struct command {
+struct report_command {
     const char *db;
     const char *output;
     struct cli_report report;
 };
 
 static error_t parse_command(int key, char *arg, struct argp_state *state) {
-    struct command *command = state->input;
+    struct report_command *command = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &command->report;
         return 0;
     case 'o':
-        if (*arg == '\0')
-            argp_error(state, "-o takes the name of a file");
-        command->output = arg;
+        command->output = cli_parse_output(state, arg);
         return 0;
     case ARGP_KEY_ARG:
         cli_take_argument(state, &command->db, arg);
@@ -200,7 +198,7 @@ int cli_cmd_report(int argc, char **argv) {
                "of our databases; 7 the report cannot be written.",
         .children = children,
     };
-    struct command command = {.report.options = CF_REPORT_OPTIONS_INIT};
+    struct report_command command = {.report.options = CF_REPORT_OPTIONS_INIT};
     if (argp_parse(&parser, argc, argv, 0, NULL, &command) != 0)
         return CLI_EXIT_USAGE;
     return cli_report(command.db, &command.report, command.output);

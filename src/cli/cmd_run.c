@@ -3,14 +3,14 @@
 
 #include "cli/cli.h"
 
-struct command {
+struct run_command {
     struct cli_analysis analysis;
     struct cli_report report;
     struct cli_progress progress;
 };
 
 static error_t parse_command(int key, char *arg, struct argp_state *state) {
-    struct command *command = state->input;
+    struct run_command *command = state->input;
     (void)arg;
     switch (key) {
     case ARGP_KEY_INIT:
@@ -27,7 +27,7 @@ static error_t parse_command(int key, char *arg, struct argp_state *state) {
     }
 }
 
-static int analyze_and_report(struct command *command) {
+static int analyze_and_report(struct run_command *command) {
     if (!cli_analysis_name_db(&command->analysis))
         return CLI_EXIT_USAGE;
     bool written;
@@ -63,7 +63,7 @@ int cli_cmd_run(int argc, char **argv) {
                "given.",
         .children = children,
     };
-    struct command command = {.analysis.options = CF_OPTIONS_INIT,
+    struct run_command command = {.analysis.options = CF_OPTIONS_INIT,
                               .report.options = CF_REPORT_OPTIONS_INIT};
     if (argp_parse(&parser, argc, argv, 0, NULL, &command) != 0)
         return CLI_EXIT_USAGE;

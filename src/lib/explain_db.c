@@ -369,7 +369,8 @@ static bool add_module(struct cf_explain *explain) {
         explain->address >= cf_stmt_i64(stmt, 3))
         return false;
     cf_table_fact(explain->table, "module", "%s+0x%" PRIx64 " (symbols: %s)", cf_stmt_text(stmt, 0),
-                  cf_explain_distance(cf_stmt_i64(stmt, 1), explain->address), cf_stmt_text(stmt, 2));
+                  cf_explain_distance(cf_stmt_i64(stmt, 1), explain->address),
+                  cf_stmt_text(stmt, 2));
     return true;
 }
 
