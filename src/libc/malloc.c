@@ -1,5 +1,6 @@
 #include "libc/malloc.h"
 
+#include "base/bound.h"
 #include "base/err.h"
 #include "libc/found.h"
 
@@ -147,12 +148,22 @@ const struct cf_heap_info *cf_malloc_heap(const struct cf_malloc *m, size_t inde
     return &m->heaps.items[index];
 }
 
+const struct cf_heap_info *cf_malloc_heap_at(const struct cf_malloc *m, uint64_t addr) {
+    size_t at = cf_bound(m->heaps.len, i, m->heaps.items[i].addr >= addr);
+    return at < m->heaps.len && m->heaps.items[at].addr == addr ? &m->heaps.items[at] : NULL;
+}
+
 size_t cf_malloc_nr_tcaches(const struct cf_malloc *m) {
     return m->tcaches.len;
 }
 
 const struct cf_tcache_ref *cf_malloc_tcache(const struct cf_malloc *m, size_t index) {
     return &m->tcaches.items[index];
+}
+
+bool cf_malloc_has_tcache(const struct cf_malloc *m, uint64_t addr) {
+    size_t at = cf_bound(m->tcaches.len, i, m->tcaches.items[i].addr >= addr);
+    return at < m->tcaches.len && m->tcaches.items[at].addr == addr;
 }
 
 const struct cf_thread_malloc *cf_malloc_thread(const struct cf_malloc *m, size_t index) {

@@ -100,8 +100,11 @@ size_t cf_malloc_nr_arenas(const struct cf_malloc *m);
 const struct cf_arena_ref *cf_malloc_arena(const struct cf_malloc *m, size_t index);
 size_t cf_malloc_nr_heaps(const struct cf_malloc *m); /* sorted by address */
 const struct cf_heap_info *cf_malloc_heap(const struct cf_malloc *m, size_t index);
+/* The heap_info that stands at `addr`, or NULL. */
+const struct cf_heap_info *cf_malloc_heap_at(const struct cf_malloc *m, uint64_t addr);
 size_t cf_malloc_nr_tcaches(const struct cf_malloc *m); /* sorted by address */
 const struct cf_tcache_ref *cf_malloc_tcache(const struct cf_malloc *m, size_t index);
+bool cf_malloc_has_tcache(const struct cf_malloc *m, uint64_t addr);
 /* One for each thread of the core, in its order. */
 const struct cf_thread_malloc *cf_malloc_thread(const struct cf_malloc *m, size_t index);
 /* Where thread_arena and tcache stand, counted from a thread pointer; false: not both are known. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bound.h"
 #include "base/checked.h"
 #include "base/cleanup.h"
 #include "base/cursor.h"
@@ -45,16 +46,7 @@ bool cf_mem_runs_add(struct mem_runs *runs, uint64_t start, uint64_t end) {
 }
 
 size_t cf_mem_runs_above(const struct mem_runs *runs, uint64_t addr) {
-    size_t low = 0;
-    size_t high = runs->len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (runs->items[middle].end > addr)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return cf_bound(runs->len, i, runs->items[i].end > addr);
 }
 
 uint64_t cf_mem_runs_bytes_below(const struct mem_runs *runs, uint64_t addr) {
@@ -147,16 +139,7 @@ const struct cf_region *cf_mem_region(const struct cf_mem *mem, size_t index) {
 }
 
 size_t cf_mem_lower_bound(const struct cf_mem *mem, uint64_t addr) {
-    size_t low = 0;
-    size_t high = mem->regions.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (mem->regions.items[middle].end > addr)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return cf_bound(mem->regions.len, i, mem->regions.items[i].end > addr);
 }
 
 const struct cf_region *cf_mem_find(const struct cf_mem *mem, uint64_t addr) {
@@ -168,16 +151,7 @@ const struct cf_region *cf_mem_find(const struct cf_mem *mem, uint64_t addr) {
 
 /* Index of the first span whose end is above `addr`. */
 static size_t span_above(const struct cf_mem *mem, uint64_t addr) {
-    size_t low = 0;
-    size_t high = mem->spans.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (mem->spans.items[middle].end > addr)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return cf_bound(mem->spans.len, i, mem->spans.items[i].end > addr);
 }
 
 const unsigned char *cf_mem_span(const struct cf_mem *mem, uint64_t addr, uint64_t *avail) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bound.h"
 #include "base/err.h"
 #include "mem/mem_private.h"
 
@@ -74,16 +75,7 @@ static int collect_files(struct cf_mem *mem, struct cf_err *err) {
 
 /* Index of the first range whose end is above `addr`. */
 static size_t file_above(const struct cf_mem *mem, uint64_t addr) {
-    size_t low = 0;
-    size_t high = mem->files.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (mem->files.items[middle].end > addr)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return cf_bound(mem->files.len, i, mem->files.items[i].end > addr);
 }
 
 static bool begins_with(const char *text, const char *prefix) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/bound.h"
 #include "base/err.h"
 #include "ptmalloc/chunkmap_build.h"
 #include "ptmalloc/planes.h"
@@ -231,31 +232,18 @@ const struct cf_mmapped *cf_chunkmap_mmapped(const struct cf_chunkmap *map, size
 }
 
 const struct cf_heap *cf_chunkmap_find_heap(const struct cf_chunkmap *map, uint64_t addr) {
-    size_t low = 0, high = map->heaps.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (map->heaps.items[middle].end <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == map->heaps.len || addr < map->heaps.items[low].start)
+    size_t at = cf_bound(map->heaps.len, i, map->heaps.items[i].end > addr);
+    if (at == map->heaps.len || addr < map->heaps.items[at].start)
         return NULL;
-    return &map->heaps.items[low];
+    return &map->heaps.items[at];
 }
 
 static bool find_mmapped(const struct cf_chunkmap *map, uint64_t addr, struct cf_chunk *out) {
-    size_t low = 0, high = map->mmapped.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (map->mmapped.items[middle].addr + map->mmapped.items[middle].bytes <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == map->mmapped.len || addr < map->mmapped.items[low].addr)
+    size_t at = cf_bound(map->mmapped.len, i,
+                         map->mmapped.items[i].addr + map->mmapped.items[i].bytes > addr);
+    if (at == map->mmapped.len || addr < map->mmapped.items[at].addr)
         return false;
-    const struct cf_mmapped *found = &map->mmapped.items[low];
+    const struct cf_mmapped *found = &map->mmapped.items[at];
     *out = (struct cf_chunk){
         .addr = found->addr,
         .bytes = found->bytes,

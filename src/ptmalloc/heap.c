@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/bound.h"
 #include "base/err.h"
 #include "ptmalloc/state.h"
 
@@ -165,15 +166,8 @@ uint64_t cf_ptmalloc_nr_anomalies_seen(const struct cf_ptmalloc *pt) {
 uint64_t cf_ptmalloc_usable_bytes(const struct cf_ptmalloc *pt, const struct cf_chunk *chunk) {
     if (chunk->heap_id != UINT32_MAX)
         return chunk->bytes > pt->word_bytes ? chunk->bytes - pt->word_bytes : 0;
-    for (size_t low = 0, high = cf_chunkmap_nr_mmapped(pt->map); low < high;) {
-        size_t middle = low + (high - low) / 2;
-        const struct cf_mmapped *row = cf_chunkmap_mmapped(pt->map, middle);
-        if (row->addr == chunk->addr)
-            return row->usable_bytes;
-        if (row->addr < chunk->addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return 0;
+    size_t nr = cf_chunkmap_nr_mmapped(pt->map);
+    size_t at = cf_bound(nr, i, cf_chunkmap_mmapped(pt->map, i)->addr >= chunk->addr);
+    const struct cf_mmapped *row = at < nr ? cf_chunkmap_mmapped(pt->map, at) : NULL;
+    return row != NULL && row->addr == chunk->addr ? row->usable_bytes : 0;
 }

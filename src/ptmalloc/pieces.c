@@ -153,17 +153,8 @@ static uint64_t anonymous_run_end(const struct cf_mem *mem, size_t index) {
 /* The heap_info that stands at `addr`'s HEAP_MAX boundary and covers it. */
 static bool in_thread_heap(const struct cf_ptmalloc *pt, uint64_t addr, uint64_t *out_end) {
     uint64_t max = cf_malloc_heap_max(pt->malloc_found);
-    size_t low = 0, high = cf_malloc_nr_heaps(pt->malloc_found);
     uint64_t base = cf_align_down(addr, max);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (cf_malloc_heap(pt->malloc_found, middle)->addr < base)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == cf_malloc_nr_heaps(pt->malloc_found) ||
-        cf_malloc_heap(pt->malloc_found, low)->addr != base)
+    if (cf_malloc_heap_at(pt->malloc_found, base) == NULL)
         return false;
     *out_end = base + max;
     return true;

@@ -90,22 +90,6 @@ static int follow(struct cf_ptmalloc *pt, uint64_t addr, int32_t thread, struct 
     return CF_OK;
 }
 
-/* They stand in the order of their addresses. */
-static bool is_known(const struct cf_ptmalloc *pt, uint64_t addr) {
-    size_t low = 0, high = cf_malloc_nr_tcaches(pt->malloc_found);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        uint64_t at = cf_malloc_tcache(pt->malloc_found, middle)->addr;
-        if (at == addr)
-            return true;
-        if (at < addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return false;
-}
-
 /* The threads' own structs first: a stale copy must not claim what a live one holds. */
 int cf_tcaches_follow(struct cf_ptmalloc *pt, struct cf_err *err) {
     if (cf_malloc_tcache_layout(pt->malloc_found) == NULL)
@@ -121,7 +105,8 @@ int cf_tcaches_follow(struct cf_ptmalloc *pt, struct cf_err *err) {
     for (size_t i = 0; i < pt->tcache_chunks.len && status == CF_OK; i++) {
         uint64_t addr = pt->tcache_chunks.items[i], user = addr + 2 * pt->word_bytes;
         const struct cf_heap *heap;
-        if (!is_known(pt, user) && cf_walked_chunk(pt, addr, UINT32_MAX, &heap) &&
+        if (!cf_malloc_has_tcache(pt->malloc_found, user) &&
+            cf_walked_chunk(pt, addr, UINT32_MAX, &heap) &&
             cf_walked_state(pt, heap, addr) == CF_CHUNK_LIVE)
             status = follow(pt, user, -1, err);
     }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/bound.h"
 #include "base/err.h"
 
 int cf_heap_chain_build(struct cf_heap_chain *chain, const struct cf_chunkmap *map,
@@ -36,15 +37,8 @@ const struct cf_heap *cf_heap_chain_at(const struct cf_heap_chain *chain, size_t
 void cf_down_init(struct cf_down *down, const struct cf_chunkmap *map, const struct cf_heap *heap,
                   uint64_t addr) {
     const struct cf_planes *planes = cf_chunkmap_planes(map);
-    size_t low = 0, high = planes->nr_odds;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (planes->odds[middle].addr < addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *down = (struct cf_down){.planes = planes, .heap = heap, .addr = addr, .odd = low};
+    size_t at = cf_bound(planes->nr_odds, i, planes->odds[i].addr >= addr);
+    *down = (struct cf_down){.planes = planes, .heap = heap, .addr = addr, .odd = at};
 }
 
 static enum cf_chunk_state state_at(struct cf_down *down, size_t unit, uint64_t addr) {

@@ -5,27 +5,21 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/hash.h"
 
-enum { FIRST_SLOTS = 1024, NR_RECENT = 256 };
+enum { NR_RECENT = 256 };
 
-/* Rows in order of arrival, found through an open hash table of row numbers plus 1. */
+/* Rows in order of arrival. */
 struct cf_page_pins {
     CF_ARRAY(struct cf_page_pin) rows;
-    uint32_t *slots;
-    size_t nr_slots; /* a power of two, at least twice the rows */
+    struct cf_hash by_key;
     uint32_t recent[NR_RECENT]; /* row numbers plus 1, by size: the same few sizes come again */
 };
 
 int cf_page_pins_new(struct cf_page_pins **out, struct cf_err *err) {
     struct cf_page_pins *pins = calloc(1, sizeof *pins);
-    uint32_t *slots = calloc(FIRST_SLOTS, sizeof *slots);
-    if (pins == NULL || slots == NULL) {
-        free(pins);
-        free(slots);
-        return cf_err_nomem(err, FIRST_SLOTS * sizeof *slots, "the page pins");
-    }
-    pins->slots = slots;
-    pins->nr_slots = FIRST_SLOTS;
+    if (pins == NULL)
+        return cf_err_nomem(err, sizeof *pins, "the page pins");
     *out = pins;
     return CF_OK;
 }
@@ -34,7 +28,7 @@ void cf_page_pins_free(struct cf_page_pins *pins) {
     if (pins == NULL)
         return;
     cf_array_free(&pins->rows);
-    free(pins->slots);
+    cf_hash_fini(&pins->by_key);
     free(pins);
 }
 
@@ -42,57 +36,20 @@ static bool is_key(const struct cf_page_pin *row, uint32_t arena_id, int32_t typ
     return row->size_bytes == size && row->arena_id == arena_id && row->type == type;
 }
 
-static size_t hash(uint32_t arena_id, int32_t type, uint64_t size) {
-    uint64_t mixed = size * 0x9e3779b97f4a7c15u;
-    mixed ^= ((uint64_t)arena_id << 32 | (uint32_t)type) * 0xc2b2ae3d27d4eb4fu;
-    return (size_t)(mixed ^ mixed >> 29);
-}
-
-/* The slot of the key, or the empty one where it belongs. */
-static uint32_t *find_slot(const struct cf_page_pins *pins, uint32_t *slots, size_t nr_slots,
-                           uint32_t arena_id, int32_t type, uint64_t size) {
-    size_t at = hash(arena_id, type, size) & (nr_slots - 1);
-    while (slots[at] != 0 &&
-           !is_key(&pins->rows.items[slots[at] - 1], arena_id, type, size))
-        at = (at + 1) & (nr_slots - 1);
-    return &slots[at];
-}
-
-static int grow(struct cf_page_pins *pins, struct cf_err *err) {
-    size_t nr_slots = pins->nr_slots * 2;
-    uint32_t *slots = calloc(nr_slots, sizeof *slots);
-    if (slots == NULL || pins->rows.len >= UINT32_MAX / 4) {
-        free(slots);
-        return cf_err_nomem(err, nr_slots * sizeof *slots, "the page pins");
-    }
-    for (size_t i = 0; i < pins->rows.len; i++) {
-        const struct cf_page_pin *row = &pins->rows.items[i];
-        *find_slot(pins, slots, nr_slots, row->arena_id, row->type, row->size_bytes) =
-            (uint32_t)(i + 1);
-    }
-    free(pins->slots);
-    pins->slots = slots;
-    pins->nr_slots = nr_slots;
-    return CF_OK;
-}
-
 /* The row of the key, made where it is new; its number plus 1 goes to `*out`. */
 static int find_row(struct cf_page_pins *pins, uint32_t arena_id, int32_t type, uint64_t size,
                     uint32_t *out, struct cf_err *err) {
-    if (pins->rows.len * 2 >= pins->nr_slots) {
-        int rc = grow(pins, err);
-        if (rc != CF_OK)
-            return rc;
-    }
-    uint32_t *slot = find_slot(pins, pins->slots, pins->nr_slots, arena_id, type, size);
-    if (*slot == 0) {
+    uint64_t hash = cf_hash_mix(size ^ cf_hash_mix((uint64_t)arena_id << 32 | (uint32_t)type));
+    uint32_t found = cf_hash_find(&pins->by_key, hash, i,
+                                  is_key(&pins->rows.items[i], arena_id, type, size));
+    if (found == CF_HASH_NONE) {
         struct cf_page_pin *row = cf_array_push(&pins->rows);
-        if (row == NULL)
-            return cf_err_nomem(err, sizeof *row, "a page pin");
+        if (row == NULL || !cf_hash_add(&pins->by_key, hash, pins->rows.len - 1))
+            return cf_err_nomem(err, pins->rows.len * sizeof *row, "the page pins");
         *row = (struct cf_page_pin){.arena_id = arena_id, .type = type, .size_bytes = size};
-        *slot = (uint32_t)pins->rows.len;
+        found = (uint32_t)pins->rows.len - 1;
     }
-    *out = *slot;
+    *out = found + 1;
     return CF_OK;
 }
 

@@ -5,13 +5,12 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/hash.h"
 
 /*
- * Small chunks are summed up in a dense table for each arena, the others in one open-addressing
- * hash table over (arena, state, size).
+ * Small chunks are summed up in a dense table for each arena, the others in rows that are found by
+ * (arena, state, size).
  */
-enum { HASH_FIRST = 1024 };
-
 struct dense {
     uint64_t chunks[CF_COUNTED_STATES * CF_COUNTED_UNITS];
 };
@@ -24,9 +23,7 @@ struct cf_sizes {
     struct cf_size_sums *heaps;
     struct cf_size_sums *arenas;
     struct dense **dense;        /* by arena, made when first needed */
-    struct cf_size_class *slots; /* chunks == 0: empty */
-    size_t nr_slots;
-    size_t nr_used;
+    struct cf_hash sparse;       /* over the classes, as long as no dense ones are among them */
     CF_ARRAY(struct cf_size_class) classes;
 };
 
@@ -39,15 +36,13 @@ int cf_sizes_new(const struct cf_chunkmap *map, size_t nr_arenas, struct cf_size
     sizes->unit_shift = (unsigned)__builtin_ctz(cf_chunkmap_unit_bytes(map));
     sizes->nr_arenas = nr_arenas;
     sizes->nr_heaps = cf_chunkmap_nr_heaps(map);
-    sizes->nr_slots = HASH_FIRST;
     sizes->heaps = calloc(sizes->nr_heaps + 1, sizeof *sizes->heaps);
     sizes->arenas = calloc(nr_arenas + 1, sizeof *sizes->arenas);
     sizes->dense = calloc(nr_arenas + 1, sizeof *sizes->dense);
-    sizes->slots = calloc(sizes->nr_slots, sizeof *sizes->slots);
-    if (sizes->heaps == NULL || sizes->arenas == NULL || sizes->dense == NULL ||
-        sizes->slots == NULL) {
+    if (sizes->heaps == NULL || sizes->arenas == NULL || sizes->dense == NULL) {
+        size_t bytes = sizes->nr_heaps * sizeof *sizes->heaps + nr_arenas * sizeof *sizes->arenas;
         cf_sizes_free(sizes);
-        return cf_err_nomem(err, HASH_FIRST * sizeof *sizes->slots, "the size classes");
+        return cf_err_nomem(err, bytes, "the size classes");
     }
     *out = sizes;
     return CF_OK;
@@ -61,7 +56,7 @@ void cf_sizes_free(struct cf_sizes *sizes) {
     free(sizes->dense);
     free(sizes->heaps);
     free(sizes->arenas);
-    free(sizes->slots);
+    cf_hash_fini(&sizes->sparse);
     cf_array_free(&sizes->classes);
     free(sizes);
 }
@@ -70,44 +65,25 @@ void cf_sizes_freep(struct cf_sizes **sizes) {
     cf_sizes_free(*sizes);
 }
 
-static struct cf_size_class *find_slot(struct cf_size_class *slots, size_t nr_slots,
-                                       const struct cf_size_class *key) {
-    uint64_t hash = (key->size_bytes ^ (uint64_t)key->arena_id << 40 ^ (uint64_t)key->state << 36) *
-                    0x9e3779b97f4a7c15ull;
-    size_t index = (size_t)(hash >> 32) & (nr_slots - 1);
-    while (slots[index].chunks != 0 &&
-           (slots[index].size_bytes != key->size_bytes || slots[index].state != key->state ||
-            slots[index].arena_id != key->arena_id))
-        index = (index + 1) & (nr_slots - 1);
-    return &slots[index];
-}
-
-static bool grow_slots(struct cf_sizes *sizes) {
-    size_t nr_slots = sizes->nr_slots * 2;
-    struct cf_size_class *slots = calloc(nr_slots, sizeof *slots);
-    if (slots == NULL)
-        return false;
-    for (size_t i = 0; i < sizes->nr_slots; i++)
-        if (sizes->slots[i].chunks != 0)
-            *find_slot(slots, nr_slots, &sizes->slots[i]) = sizes->slots[i];
-    free(sizes->slots);
-    sizes->slots = slots;
-    sizes->nr_slots = nr_slots;
-    return true;
+static bool is_class(const struct cf_size_class *row, uint32_t arena_id, enum cf_chunk_state state,
+                     uint64_t size_bytes) {
+    return row->size_bytes == size_bytes && row->state == state && row->arena_id == arena_id;
 }
 
 static bool count_sparse(struct cf_sizes *sizes, uint32_t arena_id, enum cf_chunk_state state,
                          uint64_t size_bytes) {
-    if (sizes->nr_used * 2 >= sizes->nr_slots && !grow_slots(sizes))
-        return false;
-    struct cf_size_class key = {.arena_id = arena_id, .state = state, .size_bytes = size_bytes};
-    struct cf_size_class *slot = find_slot(sizes->slots, sizes->nr_slots, &key);
-    if (slot->chunks == 0) {
-        *slot = key;
-        sizes->nr_used++;
+    uint64_t hash = cf_hash_mix(size_bytes ^ (uint64_t)arena_id << 40 ^ (uint64_t)state << 36);
+    uint32_t found = cf_hash_find(&sizes->sparse, hash, i,
+                                  is_class(&sizes->classes.items[i], arena_id, state, size_bytes));
+    if (found != CF_HASH_NONE) {
+        sizes->classes.items[found].chunks++;
+        return true;
     }
-    slot->chunks++;
-    return true;
+    struct cf_size_class *row = cf_array_push(&sizes->classes);
+    if (row == NULL)
+        return false;
+    *row = (struct cf_size_class){arena_id, state, size_bytes, 1};
+    return cf_hash_add(&sizes->sparse, hash, sizes->classes.len - 1);
 }
 
 void cf_size_counts_init(struct cf_size_counts *counts, const struct cf_chunkmap *map) {
@@ -202,18 +178,11 @@ static bool collect_dense(struct cf_sizes *sizes, uint32_t arena_id) {
     return true;
 }
 
+/* The dense classes behind the sparse ones. */
 static bool collect(struct cf_sizes *sizes) {
     for (size_t i = 0; i < sizes->nr_arenas; i++)
         if (!collect_dense(sizes, (uint32_t)i))
             return false;
-    for (size_t i = 0; i < sizes->nr_slots; i++) {
-        if (sizes->slots[i].chunks == 0)
-            continue;
-        struct cf_size_class *slot = cf_array_push(&sizes->classes);
-        if (slot == NULL)
-            return false;
-        *slot = sizes->slots[i];
-    }
     return true;
 }
 
@@ -230,7 +199,8 @@ int cf_sizes_finish(struct cf_sizes *sizes, struct cf_err *err) {
     for (size_t i = 0; i < sizes->nr_heaps; i++)
         close_heap(sizes, cf_chunkmap_heap(sizes->map, i));
     if (!add_mmapped(sizes) || !collect(sizes))
-        return cf_err_nomem(err, sizes->nr_used * sizeof *sizes->slots, "the size classes");
+        return cf_err_nomem(err, sizes->classes.len * sizeof *sizes->classes.items,
+                            "the size classes");
     if (sizes->classes.len > 0)
         qsort(sizes->classes.items, sizes->classes.len, sizeof *sizes->classes.items,
               compare_classes);

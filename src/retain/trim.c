@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/bound.h"
 #include "base/checked.h"
 #include "base/err.h"
 #include "ptmalloc/planes.h"
@@ -196,16 +197,8 @@ void cf_trim_fini(struct cf_trim *trim) {
 }
 
 size_t cf_trim_lower_bound(const struct cf_trim *trim, uint64_t addr) {
-    size_t low = 0, high = trim->ranges.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct cf_trim_range *range = &trim->ranges.items[middle];
-        if (range->addr + range->bytes <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const struct cf_trim_range *ranges = trim->ranges.items;
+    return cf_bound(trim->ranges.len, i, ranges[i].addr + ranges[i].bytes > addr);
 }
 
 struct cf_resident_bytes cf_trim_resident_within(const struct cf_trim *trim,

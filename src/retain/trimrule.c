@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bound.h"
 #include "base/checked.h"
 #include "base/err.h"
 
@@ -52,20 +53,6 @@ static void fill_arenas(const struct cf_ptmalloc *pt, struct cf_trim_rule *rule)
     }
 }
 
-static const struct cf_heap_info *find_heap_info(const struct cf_malloc *m, uint64_t addr) {
-    size_t low = 0, high = cf_malloc_nr_heaps(m);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (cf_malloc_heap(m, middle)->addr < addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == cf_malloc_nr_heaps(m) || cf_malloc_heap(m, low)->addr != addr)
-        return NULL;
-    return cf_malloc_heap(m, low);
-}
-
 static uint32_t heap_at(const struct cf_chunkmap *map, uint64_t addr) {
     const struct cf_heap *heap = addr != 0 ? cf_chunkmap_find_heap(map, addr) : NULL;
     return heap != NULL && heap->start == addr ? heap->id : UINT32_MAX;
@@ -75,7 +62,7 @@ static void fill_heaps(const struct cf_ptmalloc *pt, struct cf_trim_rule *rule) 
     const struct cf_chunkmap *map = cf_ptmalloc_map(pt);
     for (size_t i = 0; i < rule->nr_heaps; i++) {
         const struct cf_heap *heap = cf_chunkmap_heap(map, i);
-        const struct cf_heap_info *info = find_heap_info(cf_ptmalloc_malloc(pt), heap->start);
+        const struct cf_heap_info *info = cf_malloc_heap_at(cf_ptmalloc_malloc(pt), heap->start);
         struct cf_trim_heap *slot = &rule->heaps[i];
         slot->prev = info != NULL ? heap_at(map, info->prev) : UINT32_MAX;
         slot->size_bytes = info != NULL ? info->size : heap->end - heap->start;
@@ -127,15 +114,8 @@ uint64_t cf_trim_top_bytes(const struct cf_trim_rule *rule, uint64_t top_bytes, 
 }
 
 uint64_t cf_trim_accepted_bytes(const struct cf_trim_rule *rule, uint64_t addr, uint64_t bytes) {
-    size_t low = 0, high = rule->huge.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (rule->huge.items[middle].end <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == rule->huge.len || addr < rule->huge.items[low].start)
+    size_t at = cf_bound(rule->huge.len, i, rule->huge.items[i].end > addr);
+    if (at == rule->huge.len || addr < rule->huge.items[at].start)
         return bytes;
     if (!cf_is_power_of_two(rule->hugetlb_bytes) || (addr & (rule->hugetlb_bytes - 1)) != 0)
         return 0;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/bound.h"
 #include "base/err.h"
 
 const char *cf_claim_kind_name(enum cf_claim_kind kind) {
@@ -156,15 +157,7 @@ int cf_claims_append(struct cf_claims *claims, const struct cf_claims *more, str
 }
 
 size_t cf_claims_above(const struct cf_claims *claims, uint64_t addr) {
-    size_t low = 0, high = claims->rows.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (claims->rows.items[middle].end > addr)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return cf_bound(claims->rows.len, i, claims->rows.items[i].end > addr);
 }
 
 void cf_claims_fini(struct cf_claims *claims) {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/bound.h"
 #include "base/checked.h"
 #include "base/cleanup.h"
 #include "base/context.h"
@@ -288,17 +289,10 @@ static struct place *read_place(struct cf_symbols *symbols, const struct cf_modu
 /* ---- asking ---- */
 
 static const struct cf_module *module_at(const struct cf_symbols *symbols, uint64_t addr) {
-    size_t low = 0, high = symbols->ranges.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (symbols->ranges.items[middle].start <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || addr >= symbols->ranges.items[low - 1].end)
+    size_t at = cf_bound(symbols->ranges.len, i, symbols->ranges.items[i].start > addr);
+    if (at == 0 || addr >= symbols->ranges.items[at - 1].end)
         return NULL;
-    return cf_modules_get(symbols->modules, symbols->ranges.items[low - 1].module);
+    return cf_modules_get(symbols->modules, symbols->ranges.items[at - 1].module);
 }
 
 bool cf_symbols_lookup(struct cf_symbols *symbols, uint64_t addr, struct cf_symbol *out) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bound.h"
 #include "base/cursor.h"
 #include "base/err.h"
 
@@ -145,15 +146,7 @@ void cf_symtab_fini(struct cf_symtab *symtab) {
 
 /* How many entries start at or below `value`. */
 static size_t nr_below(const struct cf_symtab *symtab, uint64_t value) {
-    size_t low = 0, high = symtab->entries.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (symtab->entries.items[middle].value <= value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return cf_bound(symtab->entries.len, i, symtab->entries.items[i].value > value);
 }
 
 const struct cf_symtab_entry *cf_symtab_at(const struct cf_symtab *symtab, uint64_t value) {
