@@ -18,13 +18,26 @@ int cf_reading_open_memory(const struct cf_context *ctx, const char *path,
     if (status == CF_OK)
         status = open_core(ctx, reading, err);
     if (status == CF_OK)
-        status = cf_mem_new(ctx, reading->core, &reading->mem, err);
+        status = cf_mem_map(reading->core, &reading->mem, err);
     if (status == CF_OK)
         status = cf_modules_new(reading->mem, &reading->modules, err);
     if (status == CF_OK)
         status = cf_symbols_open(ctx, reading->mem, reading->modules, options, &reading->symbols,
                                  err);
     return status;
+}
+
+static uint64_t filled_until(const void *user, uint64_t addr, uint64_t end) {
+    const struct cf_reading *reading = user;
+    return cf_chunkmap_headers_until(cf_ptmalloc_map(reading->pt), addr, end,
+                                     cf_mem_page_bytes(reading->mem));
+}
+
+/* The walk has met content on nearly every page of the heaps. */
+static int judge_residency(const struct cf_context *ctx, struct cf_reading *reading,
+                           struct cf_err *err) {
+    const struct cf_mem_witness witness = {.user = reading, .filled_until = filled_until};
+    return cf_mem_judge(ctx, reading->mem, &witness, err);
 }
 
 int cf_reading_open(const struct cf_context *ctx, const char *path,
@@ -37,6 +50,8 @@ int cf_reading_open(const struct cf_context *ctx, const char *path,
         status = cf_witness_ask(reading->symbols, reading->found, &reading->witness, err);
     if (status == CF_OK)
         status = cf_ptmalloc_walk(ctx, reading->found, options->threads, &reading->pt, err);
+    if (status == CF_OK)
+        status = judge_residency(ctx, reading, err);
     return status;
 }
 

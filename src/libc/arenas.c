@@ -368,12 +368,10 @@ static bool is_likely(const struct cf_mem *mem, size_t index) {
     return before != NULL && before->end == region->start && before->kind == CF_REGION_FILE;
 }
 
-/* Anonymous memory by its resident runs, so that the holes of a sparse core cost nothing. */
+/* Anonymous memory as far as the file stores it, so that the holes of a sparse core cost nothing. */
 static bool scan_region(struct cf_malloc *m, const struct cf_region *region) {
     uint64_t end = region->start + region->data_bytes;
-    bool by_runs = cf_mem_residency_source(m->mem) != CF_RESIDENCY_NONE &&
-                   (region->kind == CF_REGION_ANONYMOUS || region->kind == CF_REGION_UNKNOWN);
-    if (!by_runs)
+    if (region->kind != CF_REGION_ANONYMOUS && region->kind != CF_REGION_UNKNOWN)
         return cf_bins_scan(m, region->start, end);
     uint64_t addr = region->start;
     uint64_t from;

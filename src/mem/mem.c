@@ -13,8 +13,7 @@
 #include "base/err.h"
 #include "mem/mem_private.h"
 
-void cf_mem_add_flaw(struct cf_mem *mem, const char *code, uint64_t offset, const char *format,
-                     ...) {
+void cf_mem_add_flaw(struct cf_mem *mem, const char *code, uint64_t offset, const char *format, ...) {
     struct cf_core_flaw *flaw = cf_array_push(&mem->flaws);
     if (flaw == NULL)
         return;
@@ -66,8 +65,7 @@ static int build_spans(struct cf_mem *mem, struct cf_err *err) {
         const struct cf_region *region = &mem->regions.items[i];
         if (region->data_bytes == 0)
             continue;
-        if (cf_mem_region_is_known(region) &&
-            !cf_mem_runs_add(&mem->known, region->start, region->end))
+        if (cf_mem_region_is_known(region) && !cf_mem_runs_add(&mem->known, region->start, region->end))
             return cf_err_nomem(err, (mem->known.len + 1) * sizeof *mem->known.items, "regions");
         struct mem_span *last = mem->spans.len > 0 ? &mem->spans.items[mem->spans.len - 1] : NULL;
         if (last != NULL && last->end == region->start &&
@@ -87,8 +85,7 @@ static void cleanup_mem(struct cf_mem **mem) {
     cf_mem_free(*mem);
 }
 
-int cf_mem_new(const struct cf_context *ctx, const struct cf_core *core, struct cf_mem **out,
-               struct cf_err *err) {
+int cf_mem_map(const struct cf_core *core, struct cf_mem **out, struct cf_err *err) {
     CF_CLEANUP(cleanup_mem) struct cf_mem *mem = calloc(1, sizeof *mem);
     if (mem == NULL)
         return cf_err_nomem(err, sizeof *mem, "the address space");
@@ -99,7 +96,19 @@ int cf_mem_new(const struct cf_context *ctx, const struct cf_core *core, struct 
     if (status == CF_OK)
         status = build_spans(mem, err);
     if (status == CF_OK)
-        status = cf_mem_judge_residency(ctx, mem, err);
+        status = cf_mem_find_stored(mem, err);
+    if (status != CF_OK)
+        return status;
+    *out = cf_take(&mem);
+    return CF_OK;
+}
+
+int cf_mem_new(const struct cf_context *ctx, const struct cf_core *core, struct cf_mem **out,
+               struct cf_err *err) {
+    CF_CLEANUP(cleanup_mem) struct cf_mem *mem = NULL;
+    int status = cf_mem_map(core, &mem, err);
+    if (status == CF_OK)
+        status = cf_mem_judge(ctx, mem, NULL, err);
     if (status != CF_OK)
         return status;
     *out = cf_take(&mem);
@@ -278,8 +287,7 @@ bool cf_mem_resident_bytes(const struct cf_mem *mem, uint64_t start, uint64_t en
     if (mem->source == CF_RESIDENCY_NONE || start >= end || i == mem->known.len ||
         mem->known.items[i].start >= end)
         return false;
-    *out = cf_mem_runs_bytes_below(&mem->resident, end) -
-           cf_mem_runs_bytes_below(&mem->resident, start);
+    *out = cf_mem_runs_bytes_below(&mem->resident, end) - cf_mem_runs_bytes_below(&mem->resident, start);
     return true;
 }
 

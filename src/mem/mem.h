@@ -60,8 +60,24 @@ struct cf_region {
     enum cf_region_kind kind;
 };
 
-/* Builds the address space of `core` (borrowed until cf_mem_free) and decides residency, by
- * CONTRACT's rule, in one pass over the file's data (the pages are dropped behind the cursor). */
+/* Builds the address space of `core` (borrowed until cf_mem_free). Residency is not judged yet:
+ * its source is none, and all anonymous memory that the file stores counts as resident. */
+int cf_mem_map(const struct cf_core *core, struct cf_mem **out, struct cf_err *err);
+
+/* What is known of pages without a look at them. */
+struct cf_mem_witness {
+    const void *user;
+    /* Whole pages from `addr` (page-aligned) up to the returned address, at most `end`, are not all
+     * zeros; `addr` itself: nothing is known of the first one. */
+    uint64_t (*filled_until)(const void *user, uint64_t addr, uint64_t end);
+};
+
+/* Decides residency, in one pass over the file's anonymous data (the pages are
+ * dropped behind the cursor) but for what `witness` (or NULL) knows. Once; CF_ENOMEM only. */
+int cf_mem_judge(const struct cf_context *ctx, struct cf_mem *mem,
+                 const struct cf_mem_witness *witness, struct cf_err *err);
+
+/* Both, without a witness. */
 int cf_mem_new(const struct cf_context *ctx, const struct cf_core *core, struct cf_mem **out,
                struct cf_err *err);
 void cf_mem_free(struct cf_mem *mem);

@@ -1,6 +1,6 @@
 /*
  * What the files of this folder share: the address space while it is built, in the order regions
- * (regions.c, overlap.c), spans (mem.c), residency (residency.c, gaps.c). Immutable afterwards.
+ * (regions.c, overlap.c), spans (mem.c), residency (pagestate.c, gaps.c). Immutable afterwards.
  */
 #ifndef CF_MEM_MEM_PRIVATE_H
 #define CF_MEM_MEM_PRIVATE_H
@@ -56,7 +56,8 @@ struct cf_mem {
     CF_ARRAY(struct mem_file_range) files; /* sorted, disjoint */
     CF_ARRAY(struct mem_span) spans;
     struct mem_runs known; /* anonymous memory with data: residency can be judged there */
-    struct mem_runs resident;
+    struct mem_runs resident; /* until it is judged: what the file stores of `known` */
+    bool holes_may_count;     /* residency is told by the file's holes, if a page of zeros is met */
     enum cf_residency_source source;
     bool exact;
     CF_ARRAY(struct cf_core_flaw) flaws;
@@ -81,7 +82,8 @@ bool cf_mem_region_is_known(const struct cf_region *region);
 int cf_mem_pieces_resolve(struct mem_pieces *pieces, uint64_t *overlap_bytes, struct cf_err *err);
 
 int cf_mem_build_regions(struct cf_mem *mem, struct cf_err *err);
-int cf_mem_judge_residency(const struct cf_context *ctx, struct cf_mem *mem, struct cf_err *err);
+/* What may have been in memory: fills `resident` with what the file stores. */
+int cf_mem_find_stored(struct cf_mem *mem, struct cf_err *err);
 /* The producer left out the pages that were not resident, for certain. */
 bool cf_mem_has_gaps(const struct cf_mem *mem);
 

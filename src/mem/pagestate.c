@@ -1,5 +1,9 @@
 /*
- * Which pages were in memory when the core was written.
+ * Which pages were in memory when the core was written, in two steps. What the file stores is known
+ * from its extents, without a look at the data: no page outside of it was in memory, as far as
+ * the core says. Which stored pages are zeros takes a look at each, unless somebody has met content
+ * there already: the walk over the heaps reads a chunk's header on nearly every page, and a size
+ * field is not zero. So the second step comes after the walk, and reads the other pages only.
  *
  * In an original kernel core a hole in the file means that an anonymous page was not resident, and
  * data means that it was, even where the data is all zeros. A tool that copies sparsely punches
@@ -24,7 +28,6 @@ enum { STEP_BYTES = 4 << 20, AHEAD_BYTES = 4 * 4096 };
 /* The file's data, in file offsets; what lies between is holes. */
 struct extents {
     struct mem_runs runs;
-    bool have_holes; /* in the data of anonymous memory */
 };
 
 /* A file system that knows of no holes says that all is data. */
@@ -65,86 +68,10 @@ static bool any_region_has_holes(const struct cf_mem *mem, const struct extents 
     return false;
 }
 
-/* A pass over the stored pages of anonymous memory, in the order of addresses. */
-struct scan {
-    const struct cf_context *ctx;
-    struct cf_mem *mem;
-    const struct extents *extents;
-    bool by_content;    /* only pages that are not all zeros count */
-    bool stop_at_zeros; /* the first page of zeros ends the pass */
-    bool met_zeros;
-    bool is_cancelled;
-    uint64_t done_bytes;
-    uint64_t total_bytes; /* upper bound of done_bytes */
-};
-
-static bool is_zero(const unsigned char *bytes, size_t nr_bytes) {
-    enum { BLOCK = 256 };
-    /* Most pages differ from zero at once; the loop over words is for the compiler to vectorise. */
-    while (nr_bytes >= BLOCK) {
-        uint64_t words[BLOCK / sizeof(uint64_t)];
-        uint64_t any = 0;
-        memcpy(words, bytes, BLOCK);
-        for (size_t i = 0; i < BLOCK / sizeof(uint64_t); i++)
-            any |= words[i];
-        if (any != 0)
-            return false;
-        bytes += BLOCK;
-        nr_bytes -= BLOCK;
-    }
-    unsigned char any = 0;
-    for (size_t i = 0; i < nr_bytes; i++)
-        any |= bytes[i];
-    return any == 0;
-}
-
-/* Adds the pages of [start, end) that have content. False: memory is out. */
-static bool add_by_content(struct scan *scan, uint64_t start, uint64_t end,
-                           const unsigned char *bytes) {
-    uint64_t page_bytes = scan->mem->page_bytes;
-    for (uint64_t at = start; at < end;) {
-        uint64_t left = page_bytes - (at & (page_bytes - 1));
-        uint64_t next = left < end - at ? at + left : end;
-        /* Only a hint, of pages that were mapped together: it may point outside, so no sum. */
-        __builtin_prefetch((const void *)((uintptr_t)bytes + (at - start) + AHEAD_BYTES));
-        if (!is_zero(bytes + (at - start), (size_t)(next - at))) {
-            if (!cf_mem_runs_add(&scan->mem->resident, at, next))
-                return false;
-        } else {
-            scan->met_zeros = scan->met_zeros || next - at == page_bytes;
-            if (scan->met_zeros && scan->stop_at_zeros)
-                return true;
-        }
-        at = next;
-    }
-    return true;
-}
-
-/* One stored piece of a region, in steps, whose pages are dropped behind us. */
-static bool scan_stored(struct scan *scan, const struct cf_region *region, uint64_t start,
-                        uint64_t end) {
-    if (!scan->by_content)
-        return cf_mem_runs_add(&scan->mem->resident, start, end);
-    while (start < end && !(scan->met_zeros && scan->stop_at_zeros) && !scan->is_cancelled) {
-        uint64_t step = cf_align_down(start, STEP_BYTES) + STEP_BYTES;
-        uint64_t stop = step > start && step < end ? step : end;
-        uint64_t offset = region->offset + (start - region->start);
-        const unsigned char *bytes = cf_core_bytes(scan->mem->core, offset, stop - start);
-        if (bytes == NULL || !add_by_content(scan, start, stop, bytes))
-            return false;
-        cf_core_drop(scan->mem->core, offset, stop - start);
-        scan->done_bytes += stop - start;
-        scan->is_cancelled =
-            cf_progress(scan->ctx, "residency", scan->done_bytes, scan->total_bytes);
-        start = stop;
-    }
-    return true;
-}
-
 /* The stored pieces of a region, widened to whole pages. */
-static bool scan_region(struct scan *scan, const struct cf_region *region) {
-    const struct mem_runs *runs = &scan->extents->runs;
-    uint64_t page_bytes = scan->mem->page_bytes;
+static bool add_stored(struct cf_mem *mem, const struct mem_runs *runs,
+                       const struct cf_region *region) {
+    uint64_t page_bytes = mem->page_bytes;
     uint64_t region_end = region->offset + region->data_bytes;
     uint64_t pos = region->start;
     for (size_t i = cf_mem_runs_above(runs, region->offset); i < runs->len; i++) {
@@ -160,27 +87,16 @@ static bool scan_region(struct scan *scan, const struct cf_region *region) {
         from = cf_align_down(from, page_bytes);
         from = from > pos ? from : pos;
         to = cf_align_up(to, page_bytes, &widened) && widened < region->end ? widened : region->end;
-        if (from < to && !scan_stored(scan, region, from, to))
+        if (from < to && !cf_mem_runs_add(&mem->resident, from, to))
             return false;
         pos = to > pos ? to : pos;
     }
     return true;
 }
 
-static int run_scan(struct scan *scan, struct cf_err *err) {
-    for (size_t i = 0; i < scan->mem->regions.len; i++) {
-        const struct cf_region *region = &scan->mem->regions.items[i];
-        if (!cf_mem_region_is_known(region))
-            continue;
-        if (!scan_region(scan, region))
-            return cf_err_nomem(err, (scan->mem->resident.len + 1) * sizeof(struct mem_run),
-                                "runs of resident pages");
-        if (scan->is_cancelled)
-            return cf_err_cancelled(err);
-        if (scan->met_zeros && scan->stop_at_zeros)
-            return CF_OK;
-    }
-    return CF_OK;
+static int no_room(const struct cf_mem *mem, struct cf_err *err) {
+    return cf_err_nomem(err, (mem->resident.len + 1) * sizeof(struct mem_run),
+                        "runs of resident pages");
 }
 
 struct hole_starts {
@@ -213,54 +129,159 @@ static bool holes_are_fine(const struct cf_mem *mem, const struct extents *exten
     return counts.odd > 0 && counts.odd >= counts.all / 32;
 }
 
-static int judge_by_file(const struct cf_context *ctx, struct cf_mem *mem,
-                         const struct extents *extents, struct cf_err *err) {
-    bool holes_may_count = cf_core_producer(mem->core) == CF_PRODUCER_KERNEL &&
-                           cf_core_holes_are_evidence(mem->core) && extents->have_holes &&
-                           holes_are_fine(mem, extents);
-    struct scan scan = {
-        .ctx = ctx,
-        .mem = mem,
-        .extents = extents,
-        .by_content = true,
-        .stop_at_zeros = holes_may_count,
-        .total_bytes = cf_mem_runs_bytes_below(&mem->known, UINT64_MAX),
-    };
-    mem->source = CF_RESIDENCY_ZERO_PAGES;
-    int status = run_scan(&scan, err);
-    if (status != CF_OK || !holes_may_count || !scan.met_zeros)
-        return status;
-    mem->resident.len = 0;
-    mem->source = CF_RESIDENCY_HOLES;
-    mem->exact = true;
-    scan.by_content = false;
-    scan.stop_at_zeros = false;
-    return run_scan(&scan, err);
+/* The holes may tell which pages were in memory, if a page of zeros is stored (see above). */
+static bool holes_may_count(const struct cf_mem *mem, const struct extents *extents) {
+    return cf_core_producer(mem->core) == CF_PRODUCER_KERNEL &&
+           cf_core_holes_are_evidence(mem->core) && any_region_has_holes(mem, extents) &&
+           holes_are_fine(mem, extents);
 }
 
-static int judge_by_gaps(struct cf_mem *mem, struct cf_err *err) {
+static int find_by_gaps(struct cf_mem *mem, struct cf_err *err) {
     for (size_t i = 0; i < mem->known.len; i++) {
         const struct mem_run *run = &mem->known.items[i];
         if (!cf_mem_runs_add(&mem->resident, run->start, run->end))
-            return cf_err_nomem(err, (mem->resident.len + 1) * sizeof *run,
-                                "runs of resident pages");
+            return no_room(mem, err);
     }
     mem->source = CF_RESIDENCY_GAPS;
     mem->exact = true;
     return CF_OK;
 }
 
-int cf_mem_judge_residency(const struct cf_context *ctx, struct cf_mem *mem, struct cf_err *err) {
+int cf_mem_find_stored(struct cf_mem *mem, struct cf_err *err) {
     if (mem->known.len == 0)
         return CF_OK;
     if (cf_mem_has_gaps(mem))
-        return judge_by_gaps(mem, err);
+        return find_by_gaps(mem, err);
     struct extents extents = {0};
     int status = find_extents(mem, &extents, err);
-    if (status == CF_OK) {
-        extents.have_holes = any_region_has_holes(mem, &extents);
-        status = judge_by_file(ctx, mem, &extents, err);
+    for (size_t i = 0; i < mem->regions.len && status == CF_OK; i++) {
+        const struct cf_region *region = &mem->regions.items[i];
+        if (cf_mem_region_is_known(region) && !add_stored(mem, &extents.runs, region))
+            status = no_room(mem, err);
     }
+    mem->holes_may_count = holes_may_count(mem, &extents);
     cf_array_free(&extents.runs);
     return status;
+}
+
+/* ---- by content ---- */
+
+/* A pass over the stored pages of anonymous memory, in the order of addresses. */
+struct scan {
+    const struct cf_context *ctx;
+    const struct cf_mem *mem;
+    const struct cf_mem_witness *witness;
+    struct mem_runs filled; /* pages that are not all zeros */
+    bool met_zeros;
+    bool is_cancelled;
+    uint64_t done_bytes;
+    uint64_t total_bytes; /* upper bound of done_bytes */
+};
+
+/* The first page of zeros ends the pass: the holes tell the rest. */
+static bool is_decided(const struct scan *scan) {
+    return scan->met_zeros && scan->mem->holes_may_count;
+}
+
+static bool is_zero(const unsigned char *bytes, size_t nr_bytes) {
+    enum { BLOCK = 256 };
+    /* Most pages differ from zero at once; the loop over words is for the compiler to vectorise. */
+    while (nr_bytes >= BLOCK) {
+        uint64_t words[BLOCK / sizeof(uint64_t)];
+        uint64_t any = 0;
+        memcpy(words, bytes, BLOCK);
+        for (size_t i = 0; i < BLOCK / sizeof(uint64_t); i++)
+            any |= words[i];
+        if (any != 0)
+            return false;
+        bytes += BLOCK;
+        nr_bytes -= BLOCK;
+    }
+    unsigned char any = 0;
+    for (size_t i = 0; i < nr_bytes; i++)
+        any |= bytes[i];
+    return any == 0;
+}
+
+/* Adds those pages of [start, end) that have content. False: memory is out. */
+static bool add_by_content(struct scan *scan, uint64_t start, uint64_t end,
+                           const unsigned char *bytes) {
+    uint64_t page_bytes = scan->mem->page_bytes;
+    for (uint64_t at = start; at < end && !is_decided(scan);) {
+        uint64_t left = page_bytes - (at & (page_bytes - 1));
+        uint64_t next = left < end - at ? at + left : end, known = at;
+        if (left == page_bytes && scan->witness != NULL)
+            known = scan->witness->filled_until(scan->witness->user, at, end);
+        next = known > at ? known : next;
+        /* Only a hint, of pages that were mapped together: it may point outside, so no sum. */
+        if (known == at)
+            __builtin_prefetch((const void *)((uintptr_t)bytes + (at - start) + AHEAD_BYTES));
+        if (known > at || !is_zero(bytes + (at - start), (size_t)(next - at))) {
+            if (!cf_mem_runs_add(&scan->filled, at, next))
+                return false;
+        } else {
+            scan->met_zeros = scan->met_zeros || next - at == page_bytes;
+        }
+        at = next;
+    }
+    return true;
+}
+
+/* One stored piece of a region, in steps, whose pages are dropped behind us. */
+static bool scan_stored(struct scan *scan, const struct cf_region *region, uint64_t start,
+                        uint64_t end) {
+    while (start < end && !is_decided(scan) && !scan->is_cancelled) {
+        uint64_t step = cf_align_down(start, STEP_BYTES) + STEP_BYTES;
+        uint64_t stop = step > start && step < end ? step : end;
+        uint64_t offset = region->offset + (start - region->start);
+        const unsigned char *bytes = cf_core_bytes(scan->mem->core, offset, stop - start);
+        if (bytes == NULL || !add_by_content(scan, start, stop, bytes))
+            return false;
+        cf_core_drop(scan->mem->core, offset, stop - start);
+        scan->done_bytes += stop - start;
+        scan->is_cancelled =
+            cf_progress(scan->ctx, "residency", scan->done_bytes, scan->total_bytes);
+        start = stop;
+    }
+    return true;
+}
+
+static bool scan_region(struct scan *scan, const struct cf_region *region) {
+    const struct mem_runs *stored = &scan->mem->resident;
+    uint64_t end = region->start + region->data_bytes;
+    for (size_t i = cf_mem_runs_above(stored, region->start); i < stored->len; i++) {
+        const struct mem_run *run = &stored->items[i];
+        if (run->start >= end)
+            break;
+        if (!scan_stored(scan, region, run->start > region->start ? run->start : region->start,
+                         run->end < end ? run->end : end))
+            return false;
+    }
+    return true;
+}
+
+int cf_mem_judge(const struct cf_context *ctx, struct cf_mem *mem,
+                 const struct cf_mem_witness *witness, struct cf_err *err) {
+    if (mem->known.len == 0 || mem->source != CF_RESIDENCY_NONE)
+        return CF_OK;
+    struct scan scan = {.ctx = ctx, .mem = mem, .witness = witness,
+                        .total_bytes = cf_mem_runs_bytes_below(&mem->known, UINT64_MAX)};
+    bool fine = true;
+    for (size_t i = 0; i < mem->regions.len && fine && !is_decided(&scan) && !scan.is_cancelled;
+         i++) {
+        const struct cf_region *region = &mem->regions.items[i];
+        fine = !cf_mem_region_is_known(region) || scan_region(&scan, region);
+    }
+    if (fine && !scan.is_cancelled && !is_decided(&scan)) {
+        cf_array_free(&mem->resident);
+        mem->resident = scan.filled;
+        mem->source = CF_RESIDENCY_ZERO_PAGES;
+        return CF_OK;
+    }
+    cf_array_free(&scan.filled);
+    if (scan.is_cancelled || !fine)
+        return scan.is_cancelled ? cf_err_cancelled(err) : no_room(mem, err);
+    mem->source = CF_RESIDENCY_HOLES;
+    mem->exact = true;
+    return CF_OK;
 }

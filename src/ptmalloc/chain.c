@@ -51,11 +51,18 @@ uint64_t cf_readable_from(const struct cf_mem *mem, uint64_t addr, uint64_t limi
 
 uint64_t cf_next_present_page(const struct cf_mem *mem, uint64_t addr, uint64_t page) {
     uint64_t start, end;
-    if (cf_mem_residency_source(mem) == CF_RESIDENCY_NONE)
-        return addr;
     if (!cf_mem_next_resident(mem, addr, &start, &end))
         return ~(page - 1);
     return start <= addr ? addr : start & ~(page - 1);
+}
+
+struct cf_bin_shape cf_bin_shape_of(const struct cf_ptmalloc *pt, const struct cf_arena *arena) {
+    const struct cf_state_layout *layout = cf_malloc_state_layout(pt->malloc_found);
+    return (struct cf_bin_shape){
+        .first_head = arena->addr + layout->bins - 2 * pt->word_bytes,
+        .word_bytes = pt->word_bytes,
+        .alignment_shift = (unsigned)__builtin_ctz(pt->alignment),
+    };
 }
 
 uint64_t cf_chunk_from(const struct cf_ptmalloc *pt, uint64_t addr) {

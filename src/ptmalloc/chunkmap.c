@@ -270,6 +270,46 @@ bool cf_chunkmap_find(const struct cf_chunkmap *map, uint64_t addr, struct cf_ch
     return true;
 }
 
+/* A start in [unit, unit + units) of the heap. */
+static bool has_start(const struct cf_chunkmap *map, const struct cf_heap *heap, size_t unit,
+                      size_t units) {
+    const uint64_t *starts = map->starts + heap->plane_word;
+    uint64_t any = starts[unit >> 6] & ~0ull << (unit & 63);
+    for (size_t word = (unit >> 6) + 1; word < (unit + units) >> 6; word++)
+        any |= starts[word];
+    return any != 0;
+}
+
+static size_t first_odd_from(const struct cf_chunkmap *map, uint64_t addr) {
+    size_t low = 0, high = map->odds.len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (map->odds.items[middle].addr < addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint64_t cf_chunkmap_headers_until(const struct cf_chunkmap *map, uint64_t addr, uint64_t end,
+                                   uint64_t page_bytes) {
+    const struct cf_heap *heap = cf_chunkmap_find_heap(map, addr);
+    size_t units = (size_t)(page_bytes >> map->unit_shift);
+    if (heap == NULL || units < 64)
+        return addr;
+    end = end < heap->chunks_end ? end : heap->chunks_end;
+    size_t odd = first_odd_from(map, addr);
+    while (addr < end && end - addr >= page_bytes) {
+        /* A top or a gap starts where nothing was read, perhaps; its page needs a look. */
+        bool is_odd = odd < map->odds.len && map->odds.items[odd].addr - addr < page_bytes;
+        if (is_odd || !has_start(map, heap, unit_in_heap(map, heap, addr), units))
+            return addr;
+        addr += page_bytes;
+    }
+    return addr;
+}
+
 size_t cf_chunkmap_nr_units(const struct cf_chunkmap *map) {
     return (map->nr_words + 1) * 64;
 }

@@ -110,6 +110,9 @@ void cf_ptmalloc_free(struct cf_ptmalloc *pt) {
     if (pt == NULL)
         return;
     cf_chunkmap_free(pt->map);
+    for (size_t i = 0; pt->bin_sums != NULL && i < pt->arenas.len; i++)
+        free(pt->bin_sums[i]);
+    free(pt->bin_sums);
     cf_array_free(&pt->arenas);
     cf_array_free(&pt->bins);
     cf_array_free(&pt->tcaches);

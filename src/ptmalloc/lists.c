@@ -1,6 +1,8 @@
 /*
- * Bins and fastbins, followed over the walked planes. The lists say what the allocator knows as
- * free; the walk says what is free; both must agree chunk by chunk.
+ * Bins and fastbins, held against the walked planes. The lists say what the allocator knows as
+ * free; the walk says what is free; both must agree chunk by chunk. Where the walk's sums prove
+ * an arena's bins (binsum.h), only its unsorted list is followed; else all of them are, link by
+ * link, to say what is wrong and where.
  *
  * Virtual bin header i (bin_at, all releases) is at bins + 2W(i - 1) - 2W, so its fd is the pair's
  * first word. Fastbins (up to 2.42) are singly linked by fd, mangled from 2.32 on (PROTECT_PTR);
@@ -17,9 +19,6 @@
 #include "core/rss_guard.h"
 
 enum {
-    UNSORTED = 1,
-    FIRST_LARGE = 64,
-    LAST_BIN = 126,
     TEAMS = 8,         /* arenas whose lists are followed at a time */
     WINDOW_SHIFT = 22,
     REREADS = 16, /* times the core, then its pages stay */
@@ -106,10 +105,12 @@ struct follower {
 struct team {
     struct cf_arena *arena;
     struct ledger *ledger;
+    struct cf_bin_shape shape;
+    struct cf_bin_sums *sums; /* the walk's, less what the unsorted list has; NULL: no use */
     uint64_t limit; /* chunks that a list can have at most */
     uint64_t window;
-    struct follower followers[LAST_BIN + 1];
-    unsigned active[LAST_BIN + 1]; /* indices of followers: first those inside the window */
+    struct follower followers[CF_LAST_BIN + 1];
+    unsigned active[CF_LAST_BIN + 1]; /* indices of followers: first those inside the window */
     unsigned nr_active;
     unsigned inside;
     unsigned turn; /* whose it is, of those inside */
@@ -207,6 +208,9 @@ static inline bool take_binned(const struct turns *turns, const struct team *tea
         note(list, "binned-not-met", f->addr, "the walk did not meet this chunk");
     else if (!is_free(turns, f))
         note(list, "binned-in-use", f->addr, "its successor says that it is in use");
+    if (team->sums != NULL)
+        cf_bin_sums_remove(team->sums, &team->shape, f->addr,
+                           header.size & ~(uint64_t)SIZE_FLAGS, header.fd, header.bk);
     f->back = f->addr;
     f->addr = header.fd;
     look_ahead(turns, f);
@@ -261,25 +265,23 @@ static void take_turns(struct turns *turns, size_t nr_teams) {
 
 /* False: empty, or the arena itself is not in the core: its heaps alone were found. */
 static bool start_bin(struct cf_ptmalloc *pt, struct team *team, uint32_t index) {
-    const struct cf_state_layout *layout = cf_malloc_state_layout(pt->malloc_found);
-    unsigned word = pt->word_bytes;
     struct follower *f = &team->followers[index];
     *f = (struct follower){
         .list = {.pt = pt, .arena = team->arena, .ledger = team->ledger, .index = index,
-                 .kind = index == UNSORTED     ? CF_BIN_UNSORTED
-                         : index < FIRST_LARGE ? CF_BIN_SMALL
-                                               : CF_BIN_LARGE},
-        .head = team->arena->addr + layout->bins + (uint64_t)2 * word * (index - 1) - 2 * word,
+                 .kind = index == CF_UNSORTED_BIN     ? CF_BIN_UNSORTED
+                         : index < CF_FIRST_LARGE_BIN ? CF_BIN_SMALL
+                                                      : CF_BIN_LARGE},
+        .head = cf_bin_head(&team->shape, index),
     };
     f->back = f->head;
-    return cf_mem_word(pt->mem, f->head + 2 * word, &f->addr) && f->addr != f->head &&
+    return cf_mem_word(pt->mem, f->head + 2 * pt->word_bytes, &f->addr) && f->addr != f->head &&
            f->addr != 0;
 }
 
-static void start_team(const struct turns *turns, struct team *team) {
-    team->limit = most_chunks(turns->pt, team->arena);
+/* Bins up to `last` will be followed. */
+static void start_bins(const struct turns *turns, struct team *team, uint32_t last) {
     team->nr_active = team->inside = 0;
-    for (uint32_t bin = UNSORTED; bin <= LAST_BIN; bin++) {
+    for (uint32_t bin = CF_UNSORTED_BIN; bin <= last; bin++) {
         if (!start_bin(turns->pt, team, bin))
             continue;
         look_ahead(turns, &team->followers[bin]);
@@ -287,8 +289,58 @@ static void start_team(const struct turns *turns, struct team *team) {
     }
 }
 
+/* The chunks of the bin's size are the list's (binsum.h). */
+static bool is_proved(const struct cf_ptmalloc *pt, const struct team *team, unsigned bin) {
+    const struct cf_bin_sum *sum = &team->sums->bins[bin];
+    uint64_t head = cf_bin_head(&team->shape, bin), fd, bk;
+    if (!cf_mem_word(pt->mem, head + 2 * pt->word_bytes, &fd) ||
+        !cf_mem_word(pt->mem, head + 3 * pt->word_bytes, &bk))
+        return false;
+    if (sum->chunks == 0)
+        return (fd == head && bk == head) || (fd == 0 && bk == 0);
+    return fd != head && sum->chunks <= team->limit &&
+           sum->links + cf_link_hash(head, fd) - cf_link_hash(bk, head) == 0;
+}
+
+/* All bins but the unsorted one, which was followed, without a flaw. */
+static bool are_proved(const struct cf_ptmalloc *pt, const struct team *team) {
+    if (team->sums == NULL || team->sums->is_doubtful || team->ledger->anomalies.seen > 0)
+        return false;
+    for (unsigned bin = CF_UNSORTED_BIN + 1; bin <= CF_LAST_BIN; bin++)
+        if (!is_proved(pt, team, bin))
+            return false;
+    return true;
+}
+
+static void take_sums(struct cf_ptmalloc *pt, struct team *team) {
+    for (uint32_t bin = CF_UNSORTED_BIN + 1; bin <= CF_LAST_BIN; bin++) {
+        (void)start_bin(pt, team, bin);
+        team->followers[bin].list.chunks = team->sums->bins[bin].chunks;
+        team->followers[bin].list.bytes = team->sums->bins[bin].bytes;
+    }
+}
+
+/* The unsorted list is followed; the others too, where the sums do not prove them. */
+static void follow_bins(struct turns *turns, size_t nr_teams) {
+    for (size_t i = 0; i < nr_teams; i++)
+        start_bins(turns, &turns->teams[i], CF_UNSORTED_BIN);
+    take_turns(turns, nr_teams);
+    for (size_t i = 0; i < nr_teams; i++) {
+        struct team *team = &turns->teams[i];
+        if (are_proved(turns->pt, team)) {
+            take_sums(turns->pt, team);
+            continue;
+        }
+        team->sums = NULL;
+        cf_array_free(&team->ledger->anomalies.rows);
+        team->ledger->anomalies = (struct cf_anomalies){0};
+        start_bins(turns, team, CF_LAST_BIN);
+    }
+    take_turns(turns, nr_teams);
+}
+
 static void keep_bins(const struct team *team) {
-    for (uint32_t bin = UNSORTED; bin <= LAST_BIN; bin++) {
+    for (uint32_t bin = CF_UNSORTED_BIN; bin <= CF_LAST_BIN; bin++) {
         const struct list *list = &team->followers[bin].list;
         team->arena->nr_binned += list->chunks;
         team->arena->binned_bytes += list->bytes;
@@ -376,7 +428,9 @@ static size_t start_teams(const struct follow *follow, struct turns *turns, size
         team->ledger = &follow->ledgers[i];
         if (team->arena->addr == 0)
             continue;
-        start_team(turns, team);
+        team->shape = cf_bin_shape_of(turns->pt, team->arena);
+        team->sums = follow->pt->bin_sums[i];
+        team->limit = most_chunks(turns->pt, team->arena);
         nr++;
     }
     return nr;
@@ -396,7 +450,7 @@ static void follow_some(void *user, size_t index) {
     turns->planes = cf_chunkmap_planes(follow->pt->map);
     turns->guard = cf_rss_guard_make(core, cf_core_file_bytes(core), REREADS);
     size_t nr_teams = start_teams(follow, turns, index);
-    take_turns(turns, nr_teams);
+    follow_bins(turns, nr_teams);
     for (size_t i = 0; i < nr_teams; i++) {
         keep_bins(&turns->teams[i]);
         for (uint32_t fast = 0; fast < nr_fast; fast++)

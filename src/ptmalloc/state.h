@@ -6,6 +6,7 @@
 #define CF_PTMALLOC_STATE_H
 
 #include "base/array.h"
+#include "ptmalloc/binsum.h"
 #include "ptmalloc/chunkmap_build.h"
 #include "ptmalloc/heap.h"
 
@@ -33,6 +34,7 @@ struct cf_ptmalloc {
     CF_ARRAY(struct cf_tcache) tcaches;
     CF_ARRAY(struct cf_heap) found_heaps; /* before they are sorted into the map */
     CF_ARRAY(uint64_t) tcache_chunks; /* by the walk: chunks that look like a tcache struct */
+    struct cf_bin_sums **bin_sums; /* by arena, from the walk to the lists; NULL: no free chunk */
     struct cf_anomalies anomalies;
 };
 
@@ -81,8 +83,8 @@ static inline bool cf_cursor_word(struct cf_cursor *cursor, uint64_t addr, uint6
 uint64_t cf_readable_from(const struct cf_mem *mem, uint64_t addr, uint64_t limit);
 
 /*
- * The first page at or above `addr` (page-aligned) that was in memory, where that is known: a
- * page that was not holds no header. UINT64_MAX aligned down when there is none.
+ * The first page at or above `addr` (page-aligned) that the file stores of anonymous memory: what it
+ * does not store holds no header. UINT64_MAX aligned down when there is none.
  */
 uint64_t cf_next_present_page(const struct cf_mem *mem, uint64_t addr, uint64_t page);
 
@@ -113,11 +115,14 @@ enum cf_chain_end cf_chain_probe(struct cf_cursor *cursor, const struct cf_ptmal
 /* pieces.c: adds every heap of every arena to the map (unsealed). */
 int cf_pieces_find(struct cf_ptmalloc *pt, struct cf_err *err);
 
-/* walk.c: fills the planes of all heaps. */
+/* How the bins of an arena lie whose malloc_state was found. */
+struct cf_bin_shape cf_bin_shape_of(const struct cf_ptmalloc *pt, const struct cf_arena *arena);
+
+/* walk.c: fills the planes of all heaps, and the sums over the links of their free chunks. */
 int cf_walk_heaps(const struct cf_context *ctx, struct cf_ptmalloc *pt, unsigned nr_threads,
                   struct cf_err *err);
 
-/* lists.c: bins and fastbins of all arenas over the walked planes. */
+/* lists.c: bins and fastbins of all arenas over the walked planes; takes the sums. */
 int cf_lists_follow(struct cf_ptmalloc *pt, unsigned nr_threads, struct cf_err *err);
 
 /* Free chunks as the walk met them against the bins' sums, arena by arena. */

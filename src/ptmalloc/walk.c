@@ -4,6 +4,7 @@
  * header that cannot be, the walk notes it and goes on at the next sound place: an address from
  * which SOUND_STEPS headers chain, or a chain that reaches the heap's end.
  */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,8 @@ enum {
     PREFETCH_BYTES = 4096, /* ahead of the cursor: the chase is bound by memory latency */
     DROP_BYTES = 16 << 20, /* behind the cursor: mapped pages count as resident */
     STRUCT_SLACK = 0x20,   /* a tcache's chunk may be larger by a rest too small to split */
+    BATCH_BYTES = 32 << 10,              /* of plain headers, before the free ones' links */
+    BATCH_CHUNKS = BATCH_BYTES / 16 + 2, /* that can begin there, or just before */
 };
 
 #define NO_TCACHE (1ull << 63) /* no size is near it */
@@ -45,6 +48,8 @@ struct walk {
     struct cf_heap_planes planes;
     uint64_t free_chunks; /* what the headers say is free, for the bins to be held against */
     uint64_t free_bytes;
+    struct cf_bin_sums *sums; /* over the links of the free chunks; NULL: the arena has no bins */
+    struct cf_bin_shape bins;
     uint64_t tcache_bytes; /* of a tcache struct's chunk; NO_TCACHE: there is none */
     CF_ARRAY(uint64_t) tcaches; /* chunks that look like one */
     CF_ARRAY(struct odd_row) odds;
@@ -117,6 +122,18 @@ static uint64_t skip_gap(struct walk *walk, uint64_t addr, uint64_t search_from)
     return sound;
 }
 
+/* A free chunk's links go into the sums of its arena. */
+static void add_links(struct walk *walk, uint64_t addr, uint64_t bytes) {
+    uint64_t fd, bk, links = addr + 2 * walk->pt->word_bytes;
+    if (walk->sums == NULL)
+        return;
+    if (cf_mem_word(walk->pt->mem, links, &fd) &&
+        cf_mem_word(walk->pt->mem, links + walk->pt->word_bytes, &bk))
+        cf_bin_sums_add(walk->sums, &walk->bins, addr, bytes, fd, bk);
+    else
+        walk->sums->is_doubtful = true;
+}
+
 /* What PREV_INUSE of the header at `addr` says of the chunk before it. */
 static void judge_previous(struct walk *walk, uint64_t addr, uint64_t word) {
     uint64_t prev_size;
@@ -125,6 +142,7 @@ static void judge_previous(struct walk *walk, uint64_t addr, uint64_t word) {
     cf_chunkmap_set_state(walk->pt->map, walk->heap, walk->previous, CF_CHUNK_FREE);
     walk->free_chunks++;
     walk->free_bytes += walk->previous_size;
+    add_links(walk, walk->previous, walk->previous_size);
     if (cf_cursor_word(&walk->cursor, addr, &prev_size) && prev_size != walk->previous_size)
         note(walk, "prev-size", addr, true, "prev_size disagrees with the free chunk before it",
              prev_size);
@@ -253,17 +271,18 @@ struct plain {
  * Plain chunks from `addr` on, as take_plain() takes them, without a call or a branch on their
  * states, which alternate at random in a fragmented heap. Returns the first address that takes a
  * closer look: plain.stop, or a header that is not plain, whose prev_size is wrong, or whose
- * chunk may be a tcache.
+ * chunk may be a tcache. The free ones' addresses go to `freed`, whose end is returned in `*out`.
  */
 static inline __attribute__((always_inline)) uint64_t run_plain(struct walk *walk, uint64_t addr,
                                                                 const struct plain plain,
-                                                                const unsigned word_bytes) {
+                                                                const unsigned word_bytes,
+                                                                uint64_t *freed, size_t *out) {
     const struct cf_heap_planes planes = walk->planes;
     const unsigned char *data = walk->cursor.data;
     const uint64_t data_start = walk->cursor.start, tcache_bytes = walk->tcache_bytes;
     uint64_t previous = walk->previous, previous_size = walk->previous_size;
-    uint64_t free_chunks = 0, free_bytes = 0;
-    size_t previous_unit = (size_t)((addr >> planes.unit_shift) - planes.first_unit);
+    uint64_t free_bytes = 0;
+    size_t free_chunks = 0, previous_unit = (size_t)((addr >> planes.unit_shift) - planes.first_unit);
     if (previous != 0)
         previous_unit -= previous_size >> planes.unit_shift;
     while (addr < plain.stop) {
@@ -279,6 +298,7 @@ static inline __attribute__((always_inline)) uint64_t run_plain(struct walk *wal
                                  size - tcache_bytes <= STRUCT_SLACK, 0))
             break;
         planes.states[previous_unit >> 6] |= dead << (previous_unit & 63);
+        freed[free_chunks] = previous;
         free_chunks += dead;
         free_bytes += dead != 0 ? previous_size : 0;
         previous_unit = (size_t)((addr >> planes.unit_shift) - planes.first_unit);
@@ -291,6 +311,50 @@ static inline __attribute__((always_inline)) uint64_t run_plain(struct walk *wal
     walk->previous_size = previous_size;
     walk->free_chunks += free_chunks;
     walk->free_bytes += free_bytes;
+    *out = free_chunks;
+    return addr;
+}
+
+/* The links of the chunks that a run found free, while the cache has them. */
+static inline __attribute__((always_inline)) void add_batch(struct walk *walk,
+                                                            const uint64_t *freed, size_t nr,
+                                                            const unsigned word_bytes) {
+    const unsigned char *data = walk->cursor.data;
+    const uint64_t start = walk->cursor.start, bytes = walk->cursor.bytes;
+    for (size_t i = 0; i < nr; i++) {
+        uint64_t addr = freed[i], offset = addr - start;
+        if (__builtin_expect(offset >= bytes || bytes - offset < 4 * word_bytes, 0)) {
+            uint64_t word; /* it was read, in the span before this one */
+            if (cf_chunk_size(walk->pt, addr, &word))
+                add_links(walk, addr, word);
+            continue;
+        }
+        const unsigned char *header = data + offset;
+        cf_bin_sums_add(walk->sums, &walk->bins, addr,
+                        load_word(header + word_bytes, word_bytes) & ~(uint64_t)SIZE_FLAGS,
+                        load_word(header + 2 * word_bytes, word_bytes),
+                        load_word(header + 3 * word_bytes, word_bytes));
+    }
+}
+
+/* As run_plain(), in batches: a free chunk's links are looked at in a loop of their own, since
+ * whether a chunk is free cannot be predicted. */
+static uint64_t run_batches(struct walk *walk, uint64_t addr, const struct plain plain) {
+    uint64_t freed[BATCH_CHUNKS];
+    struct plain batch = plain;
+    do {
+        size_t nr;
+        batch.stop = plain.stop - addr < BATCH_BYTES ? plain.stop : addr + BATCH_BYTES;
+        bool wide = walk->pt->word_bytes == 8;
+        addr = wide ? run_plain(walk, addr, batch, 8, freed, &nr)
+                    : run_plain(walk, addr, batch, 4, freed, &nr);
+        if (walk->sums == NULL)
+            continue;
+        if (wide)
+            add_batch(walk, freed, nr, 8);
+        else
+            add_batch(walk, freed, nr, 4);
+    } while (addr >= batch.stop && addr < plain.stop);
     return addr;
 }
 
@@ -313,7 +377,8 @@ static uint64_t skip_plain(struct walk *walk, uint64_t addr) {
         plain.stop = plain.limit;
     if (plain.stop > walk->dropped + DROP_BYTES)
         plain.stop = walk->dropped + DROP_BYTES;
-    addr = word_bytes == 8 ? run_plain(walk, addr, plain, 8) : run_plain(walk, addr, plain, 4);
+    if (addr < plain.stop)
+        addr = run_batches(walk, addr, plain);
     drop_behind(walk, addr);
     return addr;
 }
@@ -389,31 +454,71 @@ static struct walk walk_of(const struct cf_context *ctx, struct cf_ptmalloc *pt,
     };
 }
 
-static void walk_one(void *walks, size_t index) {
-    struct walk *walk = &((struct walk *)walks)[index];
+/* All heaps of a walk. */
+struct walks {
+    struct walk *heaps;
+    pthread_mutex_t lock; /* of the arenas' sums */
+};
+
+/* A heap's sums become part of its arena's. */
+static bool give_sums(struct walks *walks, struct walk *walk) {
+    struct cf_bin_sums **arena = &walk->pt->bin_sums[walk->arena->id];
+    (void)pthread_mutex_lock(&walks->lock);
+    if (*arena == NULL)
+        *arena = calloc(1, sizeof **arena);
+    if (*arena != NULL)
+        cf_bin_sums_join(*arena, walk->sums);
+    bool fine = *arena != NULL;
+    (void)pthread_mutex_unlock(&walks->lock);
+    return fine;
+}
+
+static void walk_one(void *user, size_t index) {
+    struct walks *walks = user;
+    struct walk *walk = &walks->heaps[index];
+    struct cf_bin_sums sums = {0};
+    if (walk->arena->addr != 0) {
+        walk->sums = &sums;
+        walk->bins = cf_bin_shape_of(walk->pt, walk->arena);
+    }
     walk_heap(walk);
     check_end(walk);
+    if (walk->sums != NULL && walk->free_chunks > 0)
+        walk->out_of_memory |= !give_sums(walks, walk);
+    walk->sums = NULL;
+}
+
+/* The heaps' results, in their order, whoever walked them. */
+static int merge_all(struct cf_ptmalloc *pt, struct walk *heaps, size_t nr_heaps,
+                     struct cf_err *err) {
+    int status = CF_OK;
+    for (size_t i = 0; i < nr_heaps; i++) {
+        if (status == CF_OK)
+            status = merge(pt, &heaps[i], err);
+        cf_array_free(&heaps[i].odds);
+        cf_array_free(&heaps[i].tcaches);
+        cf_array_free(&heaps[i].anomalies.rows);
+    }
+    return status;
 }
 
 int cf_walk_heaps(const struct cf_context *ctx, struct cf_ptmalloc *pt, unsigned nr_threads,
                   struct cf_err *err) {
     size_t nr_heaps = cf_chunkmap_nr_heaps(pt->map);
-    struct walk *walks = calloc(nr_heaps + 1, sizeof *walks);
-    if (walks == NULL)
-        return cf_err_nomem(err, nr_heaps * sizeof *walks, "the walk");
-    for (size_t i = 0; i < nr_heaps; i++)
-        walks[i] = walk_of(ctx, pt, i);
-    (void)cf_progress(ctx, "walking the heaps", 0, nr_heaps);
-    cf_thread_pool_run(nr_threads, nr_heaps, walk_one, walks);
-    int status = CF_OK;
-    for (size_t i = 0; i < nr_heaps; i++) {
-        if (status == CF_OK)
-            status = merge(pt, &walks[i], err);
-        cf_array_free(&walks[i].odds);
-        cf_array_free(&walks[i].tcaches);
-        cf_array_free(&walks[i].anomalies.rows);
+    struct walks walks = {.heaps = calloc(nr_heaps + 1, sizeof *walks.heaps)};
+    pt->bin_sums = calloc(pt->arenas.len + 1, sizeof *pt->bin_sums);
+    if (walks.heaps == NULL || pt->bin_sums == NULL) {
+        free(walks.heaps);
+        return cf_err_nomem(err, nr_heaps * sizeof *walks.heaps, "the walk");
     }
-    free(walks);
+    for (size_t i = 0; i < nr_heaps; i++)
+        walks.heaps[i] = walk_of(ctx, pt, i);
+    (void)pthread_mutex_init(&walks.lock, NULL);
+    (void)cf_progress(ctx, "walking the heaps", 0, nr_heaps);
+    cf_thread_pool_run(nr_threads, nr_heaps, walk_one, &walks);
+    (void)pthread_mutex_destroy(&walks.lock);
+    int status = merge_all(pt, walks.heaps, nr_heaps, err);
+    free(walks.heaps);
     if (status == CF_OK && cf_progress(ctx, "walking the heaps", nr_heaps, nr_heaps))
         status = cf_err_cancelled(err);
     return status;
