@@ -368,7 +368,7 @@ static bool is_likely(const struct cf_mem *mem, size_t index) {
     return before != NULL && before->end == region->start && before->kind == CF_REGION_FILE;
 }
 
-/* Anonymous memory as far as the file stores it, so that the holes of a sparse core cost nothing. */
+/* Anonymous memory as far as the file stores it: the holes of a sparse core cost nothing. */
 static bool scan_region(struct cf_malloc *m, const struct cf_region *region) {
     uint64_t end = region->start + region->data_bytes;
     if (region->kind != CF_REGION_ANONYMOUS && region->kind != CF_REGION_UNKNOWN)

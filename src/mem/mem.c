@@ -13,7 +13,8 @@
 #include "base/err.h"
 #include "mem/mem_private.h"
 
-void cf_mem_add_flaw(struct cf_mem *mem, const char *code, uint64_t offset, const char *format, ...) {
+void cf_mem_add_flaw(struct cf_mem *mem, const char *code, uint64_t offset, const char *format,
+                     ...) {
     struct cf_core_flaw *flaw = cf_array_push(&mem->flaws);
     if (flaw == NULL)
         return;
@@ -65,7 +66,8 @@ static int build_spans(struct cf_mem *mem, struct cf_err *err) {
         const struct cf_region *region = &mem->regions.items[i];
         if (region->data_bytes == 0)
             continue;
-        if (cf_mem_region_is_known(region) && !cf_mem_runs_add(&mem->known, region->start, region->end))
+        if (cf_mem_region_is_known(region) &&
+            !cf_mem_runs_add(&mem->known, region->start, region->end))
             return cf_err_nomem(err, (mem->known.len + 1) * sizeof *mem->known.items, "regions");
         struct mem_span *last = mem->spans.len > 0 ? &mem->spans.items[mem->spans.len - 1] : NULL;
         if (last != NULL && last->end == region->start &&
@@ -287,7 +289,8 @@ bool cf_mem_resident_bytes(const struct cf_mem *mem, uint64_t start, uint64_t en
     if (mem->source == CF_RESIDENCY_NONE || start >= end || i == mem->known.len ||
         mem->known.items[i].start >= end)
         return false;
-    *out = cf_mem_runs_bytes_below(&mem->resident, end) - cf_mem_runs_bytes_below(&mem->resident, start);
+    *out = cf_mem_runs_bytes_below(&mem->resident, end) -
+           cf_mem_runs_bytes_below(&mem->resident, start);
     return true;
 }
 

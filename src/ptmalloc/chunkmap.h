@@ -94,8 +94,8 @@ bool cf_chunkmap_find(const struct cf_chunkmap *map, uint64_t addr, struct cf_ch
 
 /*
  * Whole pages from `addr` (a multiple of `page_bytes`, a power of two of at least 64 units) up to
- * the returned address, at most `end`, each hold the header of a chunk whose size the walk has read:
- * they are not all zeros. `addr` itself where that is not known of the first page.
+ * the returned address, at most `end`, each hold the header of a chunk whose size the walk has
+ * read: they are not all zeros. `addr` itself where that is not known of the first page.
  */
 uint64_t cf_chunkmap_headers_until(const struct cf_chunkmap *map, uint64_t addr, uint64_t end,
                                    uint64_t page_bytes);

@@ -83,8 +83,8 @@ static inline bool cf_cursor_word(struct cf_cursor *cursor, uint64_t addr, uint6
 uint64_t cf_readable_from(const struct cf_mem *mem, uint64_t addr, uint64_t limit);
 
 /*
- * The first page at or above `addr` (page-aligned) that the file stores of anonymous memory: what it
- * does not store holds no header. UINT64_MAX aligned down when there is none.
+ * The first page at or above `addr` (page-aligned) that the file stores of anonymous memory: what
+ * it does not store holds no header. UINT64_MAX aligned down when there is none.
  */
 uint64_t cf_next_present_page(const struct cf_mem *mem, uint64_t addr, uint64_t page);
 

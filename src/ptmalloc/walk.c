@@ -282,7 +282,8 @@ static inline __attribute__((always_inline)) uint64_t run_plain(struct walk *wal
     const uint64_t data_start = walk->cursor.start, tcache_bytes = walk->tcache_bytes;
     uint64_t previous = walk->previous, previous_size = walk->previous_size;
     uint64_t free_bytes = 0;
-    size_t free_chunks = 0, previous_unit = (size_t)((addr >> planes.unit_shift) - planes.first_unit);
+    size_t free_chunks = 0;
+    size_t previous_unit = (size_t)((addr >> planes.unit_shift) - planes.first_unit);
     if (previous != 0)
         previous_unit -= previous_size >> planes.unit_shift;
     while (addr < plain.stop) {
