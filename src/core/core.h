@@ -51,6 +51,8 @@ struct cf_core_thread {
     uint64_t pc;
     const unsigned char *regs; /* general registers, borrowed from the core */
     size_t regs_bytes;
+    const unsigned char *fp_regs; /* floating point and vector registers, as the note has them */
+    size_t fp_regs_bytes;
 };
 
 /* One row of NT_FILE. */

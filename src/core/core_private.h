@@ -101,6 +101,7 @@ enum cf_producer cf_core_judge_producer(const struct cf_core *core);
 /* Bodies of notes; `whole` is false when the note is cut, and `body` then has what is left. */
 int cf_core_note_prstatus(struct cf_core *core, struct cf_cursor body, struct cf_err *err);
 void cf_core_note_thread_area(struct cf_core *core, uint32_t type, struct cf_cursor body);
+void cf_core_note_fp_registers(struct cf_core *core, struct cf_cursor body);
 int cf_core_note_files(struct cf_core *core, struct cf_cursor body, bool whole, struct cf_err *err);
 
 #endif

@@ -67,6 +67,9 @@ static int read_core_note(struct cf_core *core, const struct note *note, struct 
     switch (note->type) {
     case NT_PRSTATUS:
         return cf_core_note_prstatus(core, note->body, err);
+    case NT_FPREGSET:
+        cf_core_note_fp_registers(core, note->body);
+        return CF_OK;
     case NT_PRPSINFO:
         read_psinfo(core, note->body);
         return CF_OK;

@@ -1,6 +1,8 @@
 /*
- * Notes of one thread: elf_prstatus, and the thread pointer, which is a register on x86_64 and a
- * note of its own behind the thread's PRSTATUS on i386 and aarch64.
+ * Notes of one thread: elf_prstatus; the thread pointer, which is a register on x86_64 and a note
+ * of its own behind the thread's PRSTATUS on i386 and aarch64; and the vector registers. Those of
+ * x86 stand in up to three notes, each of which begins with what the one before has (FXSAVE in
+ * NT_PRXFPREG or NT_FPREGSET, then XSAVE in NT_X86_XSTATE): the longest says all.
  */
 #include <elf.h>
 
@@ -87,9 +89,24 @@ static void read_i386_tls(const struct cf_core *core, struct cf_cursor body,
     }
 }
 
+void cf_core_note_fp_registers(struct cf_core *core, struct cf_cursor body) {
+    if (core->threads.len == 0)
+        return;
+    struct cf_core_thread *thread = &core->threads.items[core->threads.len - 1];
+    size_t bytes = (size_t)cf_cursor_left(&body);
+    if (bytes <= thread->fp_regs_bytes)
+        return;
+    thread->fp_regs = cf_cursor_take(&body, bytes);
+    thread->fp_regs_bytes = thread->fp_regs != NULL ? bytes : 0;
+}
+
 void cf_core_note_thread_area(struct cf_core *core, uint32_t type, struct cf_cursor body) {
     if (core->threads.len == 0)
         return;
+    if (type == NT_X86_XSTATE || type == NT_PRXFPREG) {
+        cf_core_note_fp_registers(core, body);
+        return;
+    }
     struct cf_core_thread *thread = &core->threads.items[core->threads.len - 1];
     if (core->machine == CF_MACHINE_I386 && type == NT_386_TLS) {
         read_i386_tls(core, body, thread);

@@ -38,7 +38,7 @@ static inline void cf_pending_place(struct cf_pending *pending) {
     struct cf_extent extent = resolver->extents[pending->extent];
     for (size_t i = 0; i < pending->nr; i++) {
         uint64_t lowered = pending->lowered[i];
-        if (lowered - extent.start >= extent.end - extent.start) {
+        if (lowered - extent.start >= extent.lowered_end - extent.start) {
             const struct cf_extent *other = cf_resolver_extent(resolver, lowered);
             pending->places[i] = CF_NO_CHUNK;
             if (other == NULL)

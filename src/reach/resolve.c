@@ -26,13 +26,14 @@ static void add_heaps(struct cf_resolver *resolver) {
         if (start >= heap->chunks_end)
             continue;
         resolver->extents[resolver->nr_extents++] = (struct cf_extent){
-            .start = start, .end = heap->chunks_end, .base = base,
+            .start = start, .end = heap->chunks_end, .lowered_end = heap->chunks_end, .base = base,
             .plane_word = heap->plane_word, .first_number = heap->plane_word * 64, .heap = heap,
         };
     }
 }
 
 static void add_mmapped(struct cf_resolver *resolver) {
+    const uint64_t header = 2 * resolver->word_bytes;
     size_t nr_units = cf_chunkmap_nr_units(resolver->map);
     for (size_t i = 0; i < cf_chunkmap_nr_mmapped(resolver->map); i++) {
         const struct cf_mmapped *mmapped = cf_chunkmap_mmapped(resolver->map, i);
@@ -41,6 +42,7 @@ static void add_mmapped(struct cf_resolver *resolver) {
             continue;
         resolver->extents[resolver->nr_extents++] = (struct cf_extent){
             .start = mmapped->addr, .end = end, .base = mmapped->addr,
+            .lowered_end = end - mmapped->addr > header ? end - header : mmapped->addr + 1,
             .first_number = nr_units + 2 * i, .mmapped = mmapped,
         };
     }

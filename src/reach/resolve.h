@@ -4,7 +4,8 @@
  *
  * A word `a` points to the chunk at `h` when h + 2W <= a < h + size + 2W: one past the end counts,
  * a pointer to a header does not. These ranges tile a heap just as its chunks do, so the chunk
- * that covers a - 2W is the answer, and there is only one.
+ * that covers a - 2W is the answer, and there is only one. An mmapped chunk ends with its own
+ * pages: what stands right behind them is the next mapping's start, and no end of this one.
  *
  *     chunks      | h0            | h1      | h2              |
  *     pointed at      | h0            | h1      | h2              |      2W further
@@ -39,6 +40,7 @@ enum { CF_SLOTS_PER_BLOCK = 64 };
 struct cf_extent {
     uint64_t start;              /* of the first header */
     uint64_t end;                /* of the last chunk */
+    uint64_t lowered_end;        /* words that lead here, lowered, are below */
     const unsigned char *bytes;  /* of `start`, where all of it is one readable run; else NULL */
     uint64_t base;               /* heap: address of unit 0 */
     size_t plane_word;           /* heap: its first word in the planes */
@@ -107,7 +109,7 @@ static inline const struct cf_extent *cf_resolver_extent(const struct cf_resolve
             count = half;
         }
     }
-    if (in.count == 0 || lowered < first->start || lowered >= first->end)
+    if (in.count == 0 || lowered < first->start || lowered >= first->lowered_end)
         return NULL;
     return first;
 }

@@ -341,7 +341,7 @@ static int add_registers(struct finder *finder) {
         if (slot == NULL)
             return cf_err_nomem(finder->err, sizeof *slot, "the table of roots");
         *slot = (struct cf_root){.kind = CF_ROOT_REGISTER, .thread = (int32_t)i, .file = -1};
-        finder->roots->bytes[CF_ROOT_REGISTER] += thread->regs_bytes;
+        finder->roots->bytes[CF_ROOT_REGISTER] += thread->regs_bytes + thread->fp_regs_bytes;
     }
     if (finder->roots->bytes[CF_ROOT_REGISTER] == 0)
         finder->roots->missing[CF_ROOT_REGISTER].places = 1;

@@ -73,6 +73,7 @@ static void read_registers(struct search *s, const struct cf_root *root) {
         return;
     const struct cf_core_thread *thread = cf_core_thread(core, (size_t)root->thread);
     CF_SCAN_WORDS(resolver, thread->regs, thread->regs_bytes / resolver->word_bytes, meet, s);
+    CF_SCAN_WORDS(resolver, thread->fp_regs, thread->fp_regs_bytes / resolver->word_bytes, meet, s);
 }
 
 /* What says most goes first: where paths are equally short, the first root has the chunk. */

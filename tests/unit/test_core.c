@@ -648,6 +648,23 @@ static void a_truncated_archive_makes_an_incomplete_core(void **state) {
     synth_free(synth);
 }
 
+/* The longest of a thread's notes about them says all; a note before any thread is nobody's. */
+static void vector_registers_are_the_threads(void **state) {
+    (void)state;
+    unsigned char area[832] = {0};
+    memset(area + 160, 0x77, 16); /* xmm0 */
+    struct synth *synth = synth_new(CF_MACHINE_X86_64);
+    synth_thread(synth, 10, 6, 0, 0x1000);
+    synth_thread(synth, 11, 0, 0, 0x2000);
+    synth_note(synth, "LINUX", NT_X86_XSTATE, area, sizeof area);
+    struct cf_core *core = open_core(synth);
+    assert_int_equal(cf_core_thread(core, 0)->fp_regs_bytes, 512);
+    assert_int_equal(cf_core_thread(core, 1)->fp_regs_bytes, sizeof area);
+    assert_memory_equal(cf_core_thread(core, 1)->fp_regs, area, sizeof area);
+    cf_core_free(core);
+    synth_free(synth);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_core_of_each_machine_is_read_whole),
@@ -675,6 +692,7 @@ int main(void) {
         cmocka_unit_test(bytes_are_lent_all_or_nothing),
         cmocka_unit_test(dropped_pages_read_the_same_again),
         cmocka_unit_test(zeros_where_data_must_be_make_a_core_incomplete),
+        cmocka_unit_test(vector_registers_are_the_threads),
         cmocka_unit_test(zeros_up_to_the_end_of_the_file_are_cut_off),
         cmocka_unit_test(a_truncated_archive_makes_an_incomplete_core),
     };

@@ -305,7 +305,8 @@ static void mmapped_chunks_are_targets_and_sources_unless_a_tcache_has_them(void
     (void)add(w, 4, CF_CHUNK_TOP);
     uint64_t first = add_mmapped(w, 0x30000, false), second = add_mmapped(w, 0x20000, false);
     uint64_t cached = add_mmapped(w, 0x20000, true), leaked = add_mmapped(w, 0x5000, false);
-    root(w, first + 0x30000 + 15); /* one past the end, and a little */
+    root(w, first + 0x30000 - 1);    /* its last byte */
+    root(w, leaked + 0x5000);        /* one past the end: another mapping's first byte */
     root(w, user(w, cached));
     put(w, first + 0x30000 - 8, second + 0x10001);
     put(w, user(w, second), user(w, last));

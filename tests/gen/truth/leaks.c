@@ -96,18 +96,47 @@ static void *stack_holder(void *ready) {
     return mine;
 }
 
-static void start_stack_holder(void) {
+/* One thread that holds a chunk by a vector register, and nowhere else: what its other registers
+ * had of the pointer is gone when it sleeps, in a system call that leaves vector ones alone. */
+static NOINLINE uintptr_t hidden_node(void) {
+    return ~(uintptr_t)node_new(152, TRUTH_HELD);
+}
+
+static void *register_holder(void *ready) {
+    uintptr_t hidden = hidden_node();
+    wipe_stack();
+    *(volatile int *)ready = 1;
+#ifdef __x86_64__
+    for (;;)
+        __asm__ volatile("not %0\n\tmovq %0, %%xmm11\n\tnot %0\n\t"
+                         "mov $34, %%eax\n\tsyscall" /* pause */
+                         : "+r"(hidden)
+                         :
+                         : "rax", "rcx", "r11", "xmm11", "memory");
+#else
+    static void *volatile instead;
+    instead = (void *)~hidden;
+    for (;;)
+        pause();
+#endif
+    return NULL;
+}
+
+static void start_holder(void *(*holder)(void *ready)) {
     static volatile int ready;
     pthread_t id;
-    if (pthread_create(&id, NULL, stack_holder, (void *)&ready))
+    ready = 0;
+    if (pthread_create(&id, NULL, holder, (void *)&ready))
         table_die("no more threads");
     while (!ready)
         usleep(1000);
+    usleep(20000);
 }
 
 static void run_leak(void) {
     truth_expect("verdict", "leak");
-    start_stack_holder();
+    start_holder(stack_holder);
+    start_holder(register_holder);
     truth_threads(3, worker);
     truth_phase(0);
     lose_some(300);
@@ -130,10 +159,23 @@ static NOINLINE void lose_large(void) {
         memset(node_new(1 << 20, TRUTH_LEAKED)->body, 1, 1 << 19);
 }
 
+/* Right below a mapping whose start something points to: that is no end of this block. Each is
+ * larger than any gap, so that it stands below what was mapped before. */
+static NOINLINE void lose_beside_mappings(void) {
+    static void *volatile starts[5];
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        starts[i] = mmap(NULL, 24u << 20, PROT_READ, MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
+        if (starts[i] == MAP_FAILED)
+            table_die("no mapping");
+        node_new(20000000, TRUTH_LEAKED);
+    }
+}
+
 static void run_leak_large(void) {
     truth_expect("verdict", "leak");
     hold_some();
     lose_large();
+    lose_beside_mappings();
     wipe_stack();
 }
 
