@@ -1,22 +1,18 @@
 #include "report/diff_charts.h"
 
 #include "base/err.h"
+#include "store/queries.h"
 
 /* One of the two databases. */
 struct side {
     const char *title;
-    const char *sql;       /* the waterfall */
-    const char *sum_sql;   /* all of it */
-    const char *exact_sql; /* what was resident is known exactly */
+    const char *sql; /* the waterfall */
+    const char *sum_sql;
 };
 
 static const struct side sides[] = {
-    {"Before:", "SELECT class, label, bytes, meaning FROM old.v_waterfall",
-     "SELECT sum(bytes) FROM old.v_waterfall",
-     "SELECT value FROM old.meta WHERE key = 'residency_exact'"},
-    {"After, on the same scale:", "SELECT class, label, bytes, meaning FROM main.v_waterfall",
-     "SELECT sum(bytes) FROM main.v_waterfall",
-     "SELECT value FROM main.meta WHERE key = 'residency_exact'"},
+    {"Before:", cf_sql_waterfall_before, cf_sql_waterfall_sum_before},
+    {"After, on the same scale:", cf_sql_waterfall_after, cf_sql_waterfall_sum_after},
 };
 enum { NR_SIDES = sizeof sides / sizeof sides[0] };
 
@@ -45,18 +41,13 @@ static void add_segment(struct cf_report *report, void *target, const struct cf_
 
 static int add_side(struct cf_report *report, struct cf_section *section, const struct side *side,
                     int64_t sum, double whole, struct cf_err *err) {
-    bool found;
-    int64_t is_exact = 0;
-    int status = cf_db_query_i64(report->db, side->exact_sql, &found, &is_exact, err);
-    if (status != CF_OK)
-        return status;
     struct chart chart = {
         .table = cf_section_chart(section, CF_CHART_WATERFALL, side->title, side->sql),
-        .mark = is_exact != 0 ? CF_MARK_EXACT : CF_MARK_AT_LEAST,
+        .mark = side == &sides[0] ? report->old_residency : cf_report_residency_mark(report),
         .sum = sum > 0 ? (double)sum : 1,
         .whole = whole,
     };
-    status = cf_report_each(report, side->sql, add_segment, &chart, err);
+    int status = cf_report_each(report, side->sql, add_segment, &chart, err);
     if (status == CF_OK)
         put_segment(&chart, "", "sum", sum, "all that malloc has in memory");
     return status;

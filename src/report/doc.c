@@ -210,10 +210,10 @@ void cf_table_sql(struct cf_table *table, const char *sql) {
     table->sql = copy_text(table->doc, sql);
 }
 
-static struct cf_cell *push_cell(struct cf_table *table, enum cf_cell_kind kind) {
+static struct cf_datum *push_cell(struct cf_table *table, enum cf_cell_kind kind) {
     if (table == NULL)
         return NULL;
-    struct cf_cell *cell = cf_array_push(&table->cells);
+    struct cf_datum *cell = cf_array_push(&table->cells);
     if (cell == NULL)
         table->doc->failed = true;
     else
@@ -230,7 +230,7 @@ void cf_table_unknown(struct cf_table *table) {
 }
 
 void cf_table_integer(struct cf_table *table, int64_t value, enum cf_mark mark) {
-    struct cf_cell *cell = push_cell(table, CF_CELL_INTEGER);
+    struct cf_datum *cell = push_cell(table, CF_CELL_INTEGER);
     if (cell == NULL)
         return;
     cell->integer = value;
@@ -238,7 +238,7 @@ void cf_table_integer(struct cf_table *table, int64_t value, enum cf_mark mark) 
 }
 
 void cf_table_real(struct cf_table *table, double value, enum cf_mark mark) {
-    struct cf_cell *cell = push_cell(table, CF_CELL_REAL);
+    struct cf_datum *cell = push_cell(table, CF_CELL_REAL);
     if (cell == NULL)
         return;
     cell->real = value;
@@ -247,7 +247,7 @@ void cf_table_real(struct cf_table *table, double value, enum cf_mark mark) {
 
 /* Takes `text`, which is NULL when memory ran out on the way here. */
 static void push_owned_text(struct cf_table *table, char *text) {
-    struct cf_cell *cell = push_cell(table, text == NULL ? CF_CELL_EMPTY : CF_CELL_TEXT);
+    struct cf_datum *cell = push_cell(table, text == NULL ? CF_CELL_EMPTY : CF_CELL_TEXT);
     if (cell == NULL) {
         free(text);
         return;
@@ -292,7 +292,7 @@ size_t cf_table_nr_rows(const struct cf_table *table) {
     return table->cells.len / table->nr_columns;
 }
 
-const struct cf_cell *cf_table_cell(const struct cf_table *table, size_t row, size_t column) {
+const struct cf_datum *cf_table_cell(const struct cf_table *table, size_t row, size_t column) {
     return &table->cells.items[row * table->nr_columns + column];
 }
 
@@ -301,7 +301,7 @@ enum cf_mark cf_table_mark(const struct cf_table *table, size_t column, bool *is
     bool is_first = true;
     *is_uniform = true;
     for (size_t row = 0; row < cf_table_nr_rows(table); row++) {
-        const struct cf_cell *cell = cf_table_cell(table, row, column);
+        const struct cf_datum *cell = cf_table_cell(table, row, column);
         if (cell->kind != CF_CELL_INTEGER && cell->kind != CF_CELL_REAL)
             continue;
         *is_uniform = is_first || cell->mark == mark;
@@ -318,7 +318,7 @@ static bool is_blank(const struct cf_table *table, size_t column) {
     if (table->columns[column].unit != CF_UNIT_TEXT || table->is_facts)
         return false;
     for (size_t row = 0; row < cf_table_nr_rows(table); row++) {
-        const struct cf_cell *cell = cf_table_cell(table, row, column);
+        const struct cf_datum *cell = cf_table_cell(table, row, column);
         bool is_told = cell->kind == CF_CELL_TEXT
                            ? *cell->text != '\0'
                            : cell->kind != CF_CELL_EMPTY && cell->kind != CF_CELL_UNKNOWN;

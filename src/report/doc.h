@@ -66,7 +66,7 @@ enum cf_cell_kind {
     CF_CELL_TEXT,
 };
 
-struct cf_cell {
+struct cf_datum {
     enum cf_cell_kind kind;
     enum cf_mark mark;
     int64_t integer;
@@ -107,7 +107,7 @@ struct cf_table {
     enum cf_chart chart;
     bool is_facts;                  /* two columns, a name and what it is: shown without a header */
     uint64_t nr_more;               /* rows that the query had beyond those shown */
-    CF_ARRAY(struct cf_cell) cells; /* row by row */
+    CF_ARRAY(struct cf_datum) cells; /* row by row */
 };
 
 enum cf_tone { CF_TONE_PLAIN, CF_TONE_LEAD, CF_TONE_WARNING, CF_TONE_FAINT };
@@ -200,6 +200,6 @@ size_t cf_table_shown_wide(const struct cf_table *table, size_t *out);
 /* False: a page of text leaves the whole table out, since all its columns are details. */
 bool cf_table_is_visible(const struct cf_table *table);
 /* `row` and `column` must exist. */
-const struct cf_cell *cf_table_cell(const struct cf_table *table, size_t row, size_t column);
+const struct cf_datum *cf_table_cell(const struct cf_table *table, size_t row, size_t column);
 
 #endif

@@ -12,7 +12,7 @@ enum { PAGE_BYTES_MAX = 2000 * 1000 };
 
 /* The order of a page, and the words that lead to a section. Sections that are not named here
  * stand before the last one. */
-static const struct place {
+static const struct html_place {
     const char *id;
     const char *word;
 } places[] = {

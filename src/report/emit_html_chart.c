@@ -7,12 +7,12 @@
 enum { LABEL_PERMILLE = 70 }; /* a part narrower than this has no room for its name */
 
 static const char *text_of(const struct cf_table *table, size_t row, size_t column) {
-    const struct cf_cell *cell = cf_table_cell(table, row, column);
+    const struct cf_datum *cell = cf_table_cell(table, row, column);
     return cell->text == NULL ? "" : cell->text;
 }
 
 static double share_of(const struct cf_table *table, size_t row) {
-    const struct cf_cell *cell = cf_table_cell(table, row, CF_SEGMENT_BAR);
+    const struct cf_datum *cell = cf_table_cell(table, row, CF_SEGMENT_BAR);
     return cell->kind == CF_CELL_REAL && cell->real > 0 ? cell->real : 0;
 }
 

@@ -9,7 +9,7 @@
 
 enum { LONG_BYTES = 48 }; /* a longer text may be broken into lines */
 
-static bool is_number(const struct cf_cell *cell) {
+static bool is_number(const struct cf_datum *cell) {
     return cell->kind == CF_CELL_INTEGER || cell->kind == CF_CELL_REAL;
 }
 
@@ -22,7 +22,7 @@ static enum cf_mark column_mark(const struct cf_table *table, size_t column) {
     enum cf_mark mark = CF_MARK_EXACT;
     bool is_first = true;
     for (size_t row = 0; row < cf_table_nr_rows(table); row++) {
-        const struct cf_cell *cell = cf_table_cell(table, row, column);
+        const struct cf_datum *cell = cf_table_cell(table, row, column);
         if (!is_number(cell))
             continue;
         if (!is_first && cell->mark != mark)
@@ -35,9 +35,9 @@ static enum cf_mark column_mark(const struct cf_table *table, size_t column) {
 
 /* What a rounded figure is exactly, where that is something else. */
 static void put_exact(struct cf_html *html, const struct cf_column *column,
-                      const struct cf_cell *cell, const char *shown) {
+                      const struct cf_datum *cell, const char *shown) {
     char exact[CF_FORMAT_MAX];
-    struct cf_cell plain = *cell;
+    struct cf_datum plain = *cell;
     plain.mark = CF_MARK_EXACT;
     if (column->unit == CF_UNIT_BYTES || column->unit == CF_UNIT_GROWTH)
         (void)cf_format_cell(exact, column, &plain, true);
@@ -59,7 +59,7 @@ static void put_bar(struct cf_html *html, double fraction) {
 }
 
 void cf_html_cell(struct cf_html *html, const struct cf_column *column,
-                  const struct cf_cell *cell) {
+                  const struct cf_datum *cell) {
     if (column->unit == CF_UNIT_BAR && cell->kind == CF_CELL_REAL) {
         put_bar(html, cell->real);
         return;
@@ -84,7 +84,7 @@ void cf_html_cell(struct cf_html *html, const struct cf_column *column,
 static double largest_change(const struct cf_table *table, size_t column) {
     double largest = 0;
     for (size_t row = 0; row < cf_table_nr_rows(table); row++) {
-        const struct cf_cell *cell = cf_table_cell(table, row, column);
+        const struct cf_datum *cell = cf_table_cell(table, row, column);
         double change = cell->kind == CF_CELL_INTEGER ? (double)cell->integer : 0;
         change = change < 0 ? -change : change;
         largest = change > largest ? change : largest;
@@ -93,7 +93,7 @@ static double largest_change(const struct cf_table *table, size_t column) {
 }
 
 /* A bar from the middle: to the right what grew, to the left what shrank. */
-static void put_change(struct cf_html *html, const struct cf_cell *cell, double largest) {
+static void put_change(struct cf_html *html, const struct cf_datum *cell, double largest) {
     double change = cell->kind == CF_CELL_INTEGER ? (double)cell->integer / largest / 2 : 0;
     (void)fprintf(html->sink,
                   "<td class=change><svg aria-hidden=true><rect height=\"100%%\" class=\"k %s\" "
@@ -116,7 +116,7 @@ static void put_header(struct cf_html *html, const struct cf_column *column, enu
 /* ---- the parts of a row ---- */
 
 /* A part: a column and its class. */
-struct part {
+struct piece {
     size_t column;
     size_t place;
     char class[32];
@@ -124,14 +124,14 @@ struct part {
 
 enum { PARTS_MAX = 12 };
 
-struct parts {
+struct pieces {
     size_t nr;
-    struct part items[PARTS_MAX];
+    struct piece items[PARTS_MAX];
 };
 
 /* "releasable" of "releasable_bytes". */
-static struct part read_part(const struct cf_table *table, size_t column) {
-    struct part part = {.column = column};
+static struct piece read_part(const struct cf_table *table, size_t column) {
+    struct piece part = {.column = column};
     size_t len = strcspn(table->columns[column].key, "_");
     memcpy(part.class, table->columns[column].key,
            len < sizeof part.class ? len : sizeof part.class - 1);
@@ -140,12 +140,12 @@ static struct part read_part(const struct cf_table *table, size_t column) {
 }
 
 /* The parts of each row of `table`, in the order of a waterfall. */
-static struct parts read_parts(const struct cf_table *table) {
-    struct parts parts = {0};
+static struct pieces read_parts(const struct cf_table *table) {
+    struct pieces parts = {0};
     for (size_t c = 0; c < table->nr_columns && parts.nr < PARTS_MAX; c++) {
         if ((table->columns[c].flags & CF_IS_PART) == 0)
             continue;
-        struct part part = read_part(table, c);
+        struct piece part = read_part(table, c);
         size_t at = parts.nr++;
         for (; at > 0 && parts.items[at - 1].place > part.place; at--)
             parts.items[at] = parts.items[at - 1];
@@ -155,21 +155,21 @@ static struct parts read_parts(const struct cf_table *table) {
 }
 
 static double amount_of(const struct cf_table *table, size_t row, size_t column) {
-    const struct cf_cell *cell = cf_table_cell(table, row, column);
+    const struct cf_datum *cell = cf_table_cell(table, row, column);
     if (!is_number(cell))
         return 0;
     double bytes = cell->kind == CF_CELL_REAL ? cell->real : (double)cell->integer;
     return bytes > 0 ? bytes : 0;
 }
 
-static double sum_of_parts(const struct cf_table *table, const struct parts *parts, size_t row) {
+static double sum_of_parts(const struct cf_table *table, const struct pieces *parts, size_t row) {
     double sum = 0;
     for (size_t i = 0; i < parts->nr; i++)
         sum += amount_of(table, row, parts->items[i].column);
     return sum;
 }
 
-static double largest_sum(const struct cf_table *table, const struct parts *parts) {
+static double largest_sum(const struct cf_table *table, const struct pieces *parts) {
     double largest = 0;
     for (size_t row = 0; parts->nr > 0 && row < cf_table_nr_rows(table); row++) {
         double sum = sum_of_parts(table, parts, row);
@@ -191,8 +191,8 @@ static void put_part(struct cf_html *html, const char *class, double from, doubl
 }
 
 /* A strip as long as the row's parts are of the largest row's, its parts side by side. */
-static void put_strip(struct cf_html *html, const struct cf_table *table, const struct parts *parts,
-                      size_t row, double largest) {
+static void put_strip(struct cf_html *html, const struct cf_table *table,
+                      const struct pieces *parts, size_t row, double largest) {
     double sum = sum_of_parts(table, parts, row);
     (void)fputs("<td class=occ><svg role=img aria-label=\"", html->sink);
     for (size_t i = 0; i < parts->nr; i++) {
@@ -211,7 +211,7 @@ static void put_strip(struct cf_html *html, const struct cf_table *table, const 
     (void)fputs("</svg>", html->sink);
 }
 
-static void put_legend(struct cf_html *html, const struct parts *parts) {
+static void put_legend(struct cf_html *html, const struct pieces *parts) {
     (void)fputs("<p class=legend>", html->sink);
     for (size_t i = 0; i < parts->nr; i++) {
         (void)fputs("<span>", html->sink);
@@ -224,23 +224,23 @@ static void put_legend(struct cf_html *html, const struct parts *parts) {
 /* ---- the table ---- */
 
 /* The columns of a table that are shown, with the marks that their headers say. */
-struct grid {
+struct html_grid {
     const struct cf_table *table;
     size_t *shown;
     enum cf_mark *marks;
     double *changes; /* of columns of growth, the largest; else 0 */
     size_t nr_shown;
-    struct parts parts;
+    struct pieces parts;
     double largest; /* sum of the parts of a row; 0: rows have no parts */
 };
 
-static void cleanup_grid(struct grid *grid) {
+static void cleanup_grid(struct html_grid *grid) {
     free(grid->shown);
     free(grid->marks);
     free(grid->changes);
 }
 
-static bool fill_grid(struct grid *grid) {
+static bool fill_grid(struct html_grid *grid) {
     const struct cf_table *table = grid->table;
     grid->shown = calloc(table->nr_columns, sizeof *grid->shown);
     grid->marks = calloc(table->nr_columns, sizeof *grid->marks);
@@ -262,12 +262,12 @@ static bool fill_grid(struct grid *grid) {
     return true;
 }
 
-static void put_rows(struct cf_html *html, const struct grid *grid) {
+static void put_rows(struct cf_html *html, const struct html_grid *grid) {
     const struct cf_table *table = grid->table;
     for (size_t row = 0; row < cf_table_nr_rows(table) && row < html->max_rows; row++) {
         (void)fputs("<tr>", html->sink);
         for (size_t i = 0; i < grid->nr_shown; i++) {
-            struct cf_cell cell = *cf_table_cell(table, row, grid->shown[i]);
+            struct cf_datum cell = *cf_table_cell(table, row, grid->shown[i]);
             if (cell.mark == grid->marks[i])
                 cell.mark = CF_MARK_EXACT; /* the header says it */
             cf_html_cell(html, &table->columns[grid->shown[i]], &cell);
@@ -280,7 +280,7 @@ static void put_rows(struct cf_html *html, const struct grid *grid) {
     }
 }
 
-static void put_head(struct cf_html *html, const struct grid *grid) {
+static void put_head(struct cf_html *html, const struct html_grid *grid) {
     (void)fputs("<thead><tr>", html->sink);
     for (size_t i = 0; i < grid->nr_shown; i++) {
         put_header(html, &grid->table->columns[grid->shown[i]], grid->marks[i]);
@@ -313,8 +313,8 @@ static void put_facts(struct cf_html *html, const struct cf_table *table) {
     (void)fputs("<table class=facts>", html->sink);
     put_caption(html, table);
     for (size_t row = 0; row < cf_table_nr_rows(table); row++) {
-        const struct cf_cell *name = cf_table_cell(table, row, 0);
-        const struct cf_cell *value = cf_table_cell(table, row, 1);
+        const struct cf_datum *name = cf_table_cell(table, row, 0);
+        const struct cf_datum *value = cf_table_cell(table, row, 1);
         (void)fputs("<tr><th scope=row>", html->sink);
         cf_html_text(html, name->text == NULL ? "" : name->text, CF_HTML_CELL_BYTES);
         (void)fputs("<td>", html->sink);
@@ -325,7 +325,7 @@ static void put_facts(struct cf_html *html, const struct cf_table *table) {
 }
 
 static void put_grid(struct cf_html *html, const struct cf_table *table) {
-    CF_CLEANUP(cleanup_grid) struct grid grid = {.table = table};
+    CF_CLEANUP(cleanup_grid) struct html_grid grid = {.table = table};
     if (!fill_grid(&grid)) {
         html->failed = true;
         return;

@@ -37,7 +37,7 @@ static json_t *json_number(double value) {
     return number == NULL ? json_null() : number;
 }
 
-static json_t *json_cell(const struct cf_column *column, const struct cf_cell *cell) {
+static json_t *json_cell(const struct cf_column *column, const struct cf_datum *cell) {
     switch (cell->kind) {
     case CF_CELL_TEXT:
         return json_text(cell->text);
@@ -107,7 +107,7 @@ static json_t *json_row(const struct cf_table *table, size_t row) {
     json_t *object = json_object();
     bool is_whole = object != NULL;
     for (size_t i = 0; i < table->nr_columns && is_whole; i++) {
-        const struct cf_cell *cell = cf_table_cell(table, row, i);
+        const struct cf_datum *cell = cf_table_cell(table, row, i);
         if (cell->kind != CF_CELL_EMPTY)
             is_whole = set(object, table->columns[i].key, json_cell(&table->columns[i], cell));
     }

@@ -16,7 +16,7 @@
 
 enum { BAR_CELLS = 12 };
 
-struct page {
+struct paper {
     FILE *sink;
     bool exact;
 };
@@ -75,7 +75,7 @@ static int no_memory(struct cf_err *err) {
 }
 
 /* `escaped` is harmless to a terminal, and owned; NULL when memory was out. */
-static int write_text(const struct page *page, char *escaped, struct cf_err *err) {
+static int write_text(const struct paper *page, char *escaped, struct cf_err *err) {
     CF_CLEANUP_FREE char *text = escaped;
     if (text == NULL)
         return no_memory(err);
@@ -86,7 +86,7 @@ static int write_text(const struct page *page, char *escaped, struct cf_err *err
     return CF_OK;
 }
 
-static int write_code(const struct page *page, const char *code, struct cf_err *err) {
+static int write_code(const struct paper *page, const char *code, struct cf_err *err) {
     CF_CLEANUP_FREE char *text = cf_escape_code(code);
     if (text == NULL)
         return no_memory(err);
@@ -94,16 +94,16 @@ static int write_code(const struct page *page, const char *code, struct cf_err *
     return CF_OK;
 }
 
-static void write_bar(const struct page *page, double fraction) {
+static void write_bar(const struct paper *page, double fraction) {
     double clamped = fraction > 1 ? 1 : fraction > 0 ? fraction : 0;
     unsigned cells = (unsigned)(clamped * BAR_CELLS + 0.5);
     for (unsigned i = 0; i < cells; i++)
         (void)fputs("█", page->sink);
 }
 
-static int write_cell(const struct page *page, const struct cf_table *table, size_t row,
+static int write_cell(const struct paper *page, const struct cf_table *table, size_t row,
                       size_t column, struct cf_err *err) {
-    const struct cf_cell *cell = cf_table_cell(table, row, column);
+    const struct cf_datum *cell = cf_table_cell(table, row, column);
     const struct cf_column *description = &table->columns[column];
     if (description->unit == CF_UNIT_BAR) {
         write_bar(page, cell->kind == CF_CELL_REAL ? cell->real : 0);
@@ -116,7 +116,7 @@ static int write_cell(const struct page *page, const struct cf_table *table, siz
     return write_text(page, cf_escape_text(text), err);
 }
 
-static void write_header(const struct page *page, const struct cf_table *table,
+static void write_header(const struct paper *page, const struct cf_table *table,
                          const size_t *shown, size_t nr) {
     for (size_t i = 0; i < nr; i++)
         (void)fprintf(page->sink, "| %s ", table->columns[shown[i]].name);
@@ -129,7 +129,7 @@ static void write_header(const struct page *page, const struct cf_table *table,
     (void)fputs("|\n", page->sink);
 }
 
-static int write_rows(const struct page *page, const struct cf_table *table, const size_t *shown,
+static int write_rows(const struct paper *page, const struct cf_table *table, const size_t *shown,
                       size_t nr, struct cf_err *err) {
     int status = CF_OK;
     write_header(page, table, shown, nr);
@@ -144,7 +144,7 @@ static int write_rows(const struct page *page, const struct cf_table *table, con
     return status;
 }
 
-static int write_facts(const struct page *page, const struct cf_table *table, struct cf_err *err) {
+static int write_facts(const struct paper *page, const struct cf_table *table, struct cf_err *err) {
     int status = CF_OK;
     for (size_t row = 0; row < cf_table_nr_rows(table) && status == CF_OK; row++) {
         (void)fputs("- **", page->sink);
@@ -158,7 +158,7 @@ static int write_facts(const struct page *page, const struct cf_table *table, st
 }
 
 /* The table's title and its query, in one line. */
-static int write_caption(const struct page *page, const struct cf_table *table,
+static int write_caption(const struct paper *page, const struct cf_table *table,
                          struct cf_err *err) {
     int status = CF_OK;
     if (table->title != NULL) {
@@ -173,7 +173,7 @@ static int write_caption(const struct page *page, const struct cf_table *table,
     return status;
 }
 
-static int write_table(const struct page *page, const struct cf_table *table, struct cf_err *err) {
+static int write_table(const struct paper *page, const struct cf_table *table, struct cf_err *err) {
     CF_CLEANUP_FREE size_t *shown = calloc(table->nr_columns, sizeof *shown);
     if (shown == NULL)
         return no_memory(err);
@@ -192,7 +192,7 @@ static int write_table(const struct page *page, const struct cf_table *table, st
     return status;
 }
 
-static int write_paragraph(const struct page *page, const struct cf_block *block,
+static int write_paragraph(const struct paper *page, const struct cf_block *block,
                            struct cf_err *err) {
     const char *around = block->tone == CF_TONE_LEAD || block->tone == CF_TONE_WARNING ? "**" : "";
     (void)fputs(around, page->sink);
@@ -201,7 +201,8 @@ static int write_paragraph(const struct page *page, const struct cf_block *block
     return status;
 }
 
-static int write_block(const struct page *page, const struct cf_block *block, struct cf_err *err) {
+static int write_block(const struct paper *page, const struct cf_block *block,
+                       struct cf_err *err) {
     int status;
     switch (block->kind) {
     case CF_BLOCK_TEXT:
@@ -218,7 +219,7 @@ static int write_block(const struct page *page, const struct cf_block *block, st
     return write_table(page, block->table, err);
 }
 
-static int write_heading(const struct page *page, const char *marks, const char *title,
+static int write_heading(const struct paper *page, const char *marks, const char *title,
                          struct cf_err *err) {
     if (title == NULL)
         return CF_OK;
@@ -230,7 +231,7 @@ static int write_heading(const struct page *page, const char *marks, const char 
 
 int cf_emit_markdown(const struct cf_doc *doc, const struct cf_report_options *options, FILE *sink,
                      struct cf_err *err) {
-    const struct page page = {.sink = sink, .exact = options->full};
+    const struct paper page = {.sink = sink, .exact = options->full};
     int status = write_heading(&page, "#", doc->title, err);
     for (size_t i = 0; i < doc->sections.len && status == CF_OK; i++) {
         const struct cf_section *section = doc->sections.items[i];

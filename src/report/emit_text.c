@@ -76,10 +76,10 @@ static char *draw_bar(double fraction) {
 /* What stands in a cell, escaped; NULL when memory is out. `header_mark` is already said. */
 static char *cell_text(const struct printer *printer, const struct cf_table *table, size_t row,
                        size_t column, enum cf_mark header_mark) {
-    struct cf_cell shown = *cf_table_cell(table, row, column);
+    struct cf_datum shown = *cf_table_cell(table, row, column);
     if (shown.mark == header_mark)
         shown.mark = CF_MARK_EXACT;
-    const struct cf_cell *cell = &shown;
+    const struct cf_datum *cell = &shown;
     const struct cf_column *description = &table->columns[column];
     if (description->unit == CF_UNIT_BAR && cell->kind == CF_CELL_REAL)
         return draw_bar(cell->real);
@@ -89,7 +89,7 @@ static char *cell_text(const struct printer *printer, const struct cf_table *tab
 
 /* A table as it will stand: the columns of it that are shown, the header's texts and the cells, and
  * how wide each column may be. */
-struct grid {
+struct text_grid {
     size_t nr_rows;
     size_t nr_columns;
     bool headed; /* columns have names, in a line of their own */
@@ -105,7 +105,7 @@ static void free_texts(char **texts, size_t len) {
     free(texts);
 }
 
-static void cleanup_grid(struct grid *grid) {
+static void cleanup_grid(struct text_grid *grid) {
     free_texts(grid->headers, grid->nr_columns);
     free_texts(grid->cells, grid->nr_rows * grid->nr_columns);
     free(grid->shown);
@@ -113,7 +113,7 @@ static void cleanup_grid(struct grid *grid) {
 }
 
 static bool fill_column(const struct printer *printer, const struct cf_table *table,
-                        struct grid *grid, size_t at) {
+                        struct text_grid *grid, size_t at) {
     size_t column = grid->shown[at];
     /* What all figures share is said once: in the header, or in the heading of a chart. */
     bool is_uniform;
@@ -137,7 +137,7 @@ static bool fill_column(const struct printer *printer, const struct cf_table *ta
 }
 
 static bool fill_grid(const struct printer *printer, const struct cf_table *table,
-                      struct grid *grid) {
+                      struct text_grid *grid) {
     grid->shown = calloc(table->nr_columns, sizeof *grid->shown);
     if (grid->shown == NULL)
         return false;
@@ -156,7 +156,7 @@ static bool fill_grid(const struct printer *printer, const struct cf_table *tabl
 }
 
 /* Narrows the widest texts until the row fits; numbers are never cut. */
-static void fit_grid(const struct cf_table *table, struct grid *grid, size_t available) {
+static void fit_grid(const struct cf_table *table, struct text_grid *grid, size_t available) {
     size_t total = GAP * (grid->nr_columns - 1);
     for (size_t c = 0; c < grid->nr_columns; c++)
         total += grid->widths[c];
@@ -193,7 +193,7 @@ static char *break_lines(const char *text, size_t width) {
 }
 
 static bool add_columns(struct libscols_table *out, const struct cf_table *table,
-                        const struct grid *grid) {
+                        const struct text_grid *grid) {
     for (size_t c = 0; c < grid->nr_columns; c++) {
         const struct cf_column *column = &table->columns[grid->shown[c]];
         bool is_text = column->unit == CF_UNIT_TEXT || column->unit == CF_UNIT_BAR;
@@ -209,7 +209,7 @@ static bool add_columns(struct libscols_table *out, const struct cf_table *table
     return true;
 }
 
-static bool add_rows(struct libscols_table *out, const struct grid *grid) {
+static bool add_rows(struct libscols_table *out, const struct text_grid *grid) {
     for (size_t row = 0; row < grid->nr_rows; row++) {
         struct libscols_line *line = scols_table_new_line(out, NULL);
         if (line == NULL)
@@ -226,7 +226,7 @@ static bool add_rows(struct libscols_table *out, const struct grid *grid) {
 }
 
 /* The table as libsmartcols lays it out, `width` columns wide at most; the caller frees. */
-static char *lay_out(const struct cf_table *table, const struct grid *grid, size_t width) {
+static char *lay_out(const struct cf_table *table, const struct text_grid *grid, size_t width) {
     CF_CLEANUP(cleanup_table) struct libscols_table *out = scols_new_table();
     if (out == NULL || !add_columns(out, table, grid) || !add_rows(out, grid))
         return NULL;
@@ -270,7 +270,7 @@ static void print_more(const struct printer *printer, const struct cf_table *tab
 
 static int print_rows(const struct printer *printer, const struct cf_table *table,
                       struct cf_err *err) {
-    CF_CLEANUP(cleanup_grid) struct grid grid = {0};
+    CF_CLEANUP(cleanup_grid) struct text_grid grid = {0};
     if (!fill_grid(printer, table, &grid))
         return no_memory(err);
     if (grid.nr_rows == 0 || grid.nr_columns == 0)

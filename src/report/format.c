@@ -57,7 +57,7 @@ static void format_change(char out[CF_FORMAT_MAX], enum cf_unit unit, int64_t ch
     (void)snprintf(out, CF_FORMAT_MAX, "%s%.40s", change > 0 ? "+" : change < 0 ? "-" : "", number);
 }
 
-static void format_number(char out[CF_FORMAT_MAX], enum cf_unit unit, const struct cf_cell *cell,
+static void format_number(char out[CF_FORMAT_MAX], enum cf_unit unit, const struct cf_datum *cell,
                           bool exact) {
     bool is_real = cell->kind == CF_CELL_REAL;
     switch (unit) {
@@ -88,7 +88,7 @@ static void format_number(char out[CF_FORMAT_MAX], enum cf_unit unit, const stru
 }
 
 const char *cf_format_cell(char out[CF_FORMAT_MAX], const struct cf_column *column,
-                           const struct cf_cell *cell, bool exact) {
+                           const struct cf_datum *cell, bool exact) {
     if (cell->kind == CF_CELL_TEXT)
         return cell->text;
     if (cell->kind == CF_CELL_UNKNOWN)

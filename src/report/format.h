@@ -33,6 +33,6 @@ const char *cf_format_mark(enum cf_mark mark);
  * from `out`. A bar is the emitter's own and comes out empty.
  */
 const char *cf_format_cell(char out[CF_FORMAT_MAX], const struct cf_column *column,
-                           const struct cf_cell *cell, bool exact);
+                           const struct cf_datum *cell, bool exact);
 
 #endif

@@ -47,7 +47,8 @@ void cf_html_swatch(struct cf_html *html, const char *style);
 
 /* Cells of one row of a table, without the row's own tags; figures have their exact value in the
  * title, which is what they are sorted by. */
-void cf_html_cell(struct cf_html *html, const struct cf_column *column, const struct cf_cell *cell);
+void cf_html_cell(struct cf_html *html, const struct cf_column *column,
+                  const struct cf_datum *cell);
 void cf_html_table(struct cf_html *html, const struct cf_table *table);
 void cf_html_chart(struct cf_html *html, const struct cf_table *table);
 void cf_html_sql(struct cf_html *html, const char *sql);

@@ -140,36 +140,16 @@ void cf_report_fini(struct cf_report *report) {
     cf_doc_free(report->doc);
 }
 
-/* A part that only a page can show is left out where there is no page. */
-struct part {
-    int (*add)(struct cf_report *, struct cf_err *);
-    bool needs_page;
-};
-
-/* On a page types have their place; where there is little room they stand first, if they explain
- * what is in memory. */
-static int add_types_early(struct cf_report *report, struct cf_err *err) {
-    if (report->is_page || !cf_report_has_heap(report) ||
-        (cf_report_is_brief(report) && !cf_report_is_live_much(report)))
-        return CF_OK;
-    return cf_report_types(report, err);
-}
-
 static int add_sections(struct cf_report *report, struct cf_err *err) {
-    static const struct part parts[] = {
-        {cf_report_verdict, false},  {cf_report_waste, false},     {add_types_early, false},
-        {cf_report_evidence, false},
-        {cf_report_budget, false},   {cf_report_mappings, false},  {cf_report_arenas, false},
-        {cf_report_map, true},       {cf_report_pins, false},      {cf_report_holes, false},
-        {cf_report_leaks, false},    {cf_report_tunables, false},  {cf_report_types, true},
-        {cf_report_threads, true},
-        {cf_report_whatif, true},    {cf_report_advice, false},    {cf_report_limits, false},
-        {cf_report_anomalies, false}, {cf_report_sizes, false},    {cf_report_footer, false},
-    };
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        if (parts[i].needs_page && !report->is_page)
-            continue;
-        int status = parts[i].add(report, err);
+#define CF_ROW(name, place) {cf_report_##name, place},
+    static const struct {
+        int (*add)(struct cf_report *, struct cf_err *);
+        enum cf_place place;
+    } sections[] = {CF_SECTIONS(CF_ROW)};
+#undef CF_ROW
+    enum cf_place other = report->is_page ? CF_IN_TEXT : CF_ON_A_PAGE;
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
+        int status = sections[i].place == other ? CF_OK : sections[i].add(report, err);
         if (status != CF_OK)
             return status;
     }

@@ -92,25 +92,37 @@ int cf_report_each(struct cf_report *report, const char *sql,
                    void (*add)(struct cf_report *report, void *target, const struct cf_stmt *row),
                    void *target, struct cf_err *err);
 
-/* The sections, in the report's order; each adds nothing where it has nothing to say. */
-int cf_report_verdict(struct cf_report *report, struct cf_err *err);
-int cf_report_waste(struct cf_report *report, struct cf_err *err);
-int cf_report_evidence(struct cf_report *report, struct cf_err *err);
-int cf_report_budget(struct cf_report *report, struct cf_err *err);
-int cf_report_mappings(struct cf_report *report, struct cf_err *err);
-int cf_report_arenas(struct cf_report *report, struct cf_err *err);
-int cf_report_pins(struct cf_report *report, struct cf_err *err);
-int cf_report_holes(struct cf_report *report, struct cf_err *err);
-int cf_report_leaks(struct cf_report *report, struct cf_err *err);
-int cf_report_tunables(struct cf_report *report, struct cf_err *err);
-int cf_report_advice(struct cf_report *report, struct cf_err *err);
-int cf_report_limits(struct cf_report *report, struct cf_err *err);
-int cf_report_anomalies(struct cf_report *report, struct cf_err *err);
-int cf_report_sizes(struct cf_report *report, struct cf_err *err);
-int cf_report_map(struct cf_report *report, struct cf_err *err);
-int cf_report_types(struct cf_report *report, struct cf_err *err);
-int cf_report_threads(struct cf_report *report, struct cf_err *err);
-int cf_report_whatif(struct cf_report *report, struct cf_err *err);
-int cf_report_footer(struct cf_report *report, struct cf_err *err);
+/* Where a section stands: a page has room, and draws what text cannot. */
+enum cf_place { CF_ANYWHERE, CF_ON_A_PAGE, CF_IN_TEXT };
+
+/*
+ * The sections, in the report's order: a new one is a row here and a function
+ * cf_report_NAME(report, err), which adds nothing where it has nothing to say.
+ */
+#define CF_SECTIONS(SECTION)                                                                       \
+    SECTION(verdict, CF_ANYWHERE)                                                                  \
+    SECTION(waste, CF_ANYWHERE)                                                                    \
+    SECTION(types, CF_IN_TEXT)                                                                     \
+    SECTION(evidence, CF_ANYWHERE)                                                                 \
+    SECTION(budget, CF_ANYWHERE)                                                                   \
+    SECTION(mappings, CF_ANYWHERE)                                                                 \
+    SECTION(arenas, CF_ANYWHERE)                                                                   \
+    SECTION(map, CF_ON_A_PAGE)                                                                     \
+    SECTION(pins, CF_ANYWHERE)                                                                     \
+    SECTION(holes, CF_ANYWHERE)                                                                    \
+    SECTION(leaks, CF_ANYWHERE)                                                                    \
+    SECTION(tunables, CF_ANYWHERE)                                                                 \
+    SECTION(types, CF_ON_A_PAGE)                                                                   \
+    SECTION(threads, CF_ON_A_PAGE)                                                                 \
+    SECTION(whatif, CF_ON_A_PAGE)                                                                  \
+    SECTION(advice, CF_ANYWHERE)                                                                   \
+    SECTION(limits, CF_ANYWHERE)                                                                   \
+    SECTION(anomalies, CF_ANYWHERE)                                                                \
+    SECTION(sizes, CF_ANYWHERE)                                                                    \
+    SECTION(footer, CF_ANYWHERE)
+
+#define CF_DECLARE(name, place) int cf_report_##name(struct cf_report *report, struct cf_err *err);
+CF_SECTIONS(CF_DECLARE)
+#undef CF_DECLARE
 
 #endif

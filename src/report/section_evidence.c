@@ -1,9 +1,12 @@
-/* What core this is, and how far its figures can be trusted. */
+/* What core this is, how far its figures can be trusted, and where all of them stand. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/cleanup.h"
+#include "report/escape.h"
 #include "report/section.h"
 
 static const char *or_unknown(const char *value) {
@@ -129,5 +132,24 @@ int cf_report_evidence(struct cf_report *report, struct cf_err *err) {
     cf_table_fact(table, "marks", "\u2265 at least, \u2264 a bound: not more than this; figures "
                                   "without a mark are exact");
     cf_table_sql(table, "SELECT * FROM meta");
+    return CF_OK;
+}
+
+/* ---- Where to go on from here. ---- */
+
+int cf_report_footer(struct cf_report *report, struct cf_err *err) {
+    (void)err;
+    struct cf_section *section = cf_doc_section(report->doc, "database", NULL);
+    CF_CLEANUP_FREE char *word = cf_escape_shell(report->db_path);
+    if (word == NULL) {
+        report->doc->failed = true;
+        return CF_OK;
+    }
+    struct stat there;
+    char bytes[CF_FORMAT_MAX] = "";
+    if (stat(report->db_path, &there) == 0)
+        (void)cf_report_bytes(report, bytes, there.st_size);
+    cf_section_code(section, "sqlite3 %s   # all of it in SQL%s%s; corefrag schema describes it",
+                    word, *bytes == '\0' ? "" : ", ", bytes);
     return CF_OK;
 }

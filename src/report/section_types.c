@@ -1,5 +1,7 @@
-/* What the live chunks are, by their content; those that hold the most first. */
+/* What the live chunks are: by their content, and by their size. */
 #include "report/section.h"
+
+/* ---- By type, those that hold the most first. ---- */
 
 static const char types_sql[] = "SELECT * FROM v_live_type";
 
@@ -41,9 +43,81 @@ static const struct cf_query brief_query = {
     .rows = 5,
 };
 
+/* On a page types have their place; where there is little room they stand first, if they explain
+ * what is in memory. */
 int cf_report_types(struct cf_report *report, struct cf_err *err) {
+    if (!report->is_page && (!cf_report_has_heap(report) || (cf_report_is_brief(report) &&
+                                                             !cf_report_is_live_much(report))))
+        return CF_OK;
     struct cf_section *section =
         cf_doc_section(report->doc, "types", "What the live chunks are (a guess from their bytes)");
     const struct cf_query *query = cf_report_is_brief(report) ? &brief_query : &type_query;
     return cf_report_table(report, section, query, NULL, NULL, err);
+}
+
+/* ---- By size. ---- */
+
+static const struct cf_column size_columns[] = {
+    {"chunk size", "size_bytes", CF_UNIT_BYTES, 0},
+    {"chunks", "chunks", CF_UNIT_COUNT, 0},
+    {"bytes", "bytes", CF_UNIT_BYTES, 0},
+    {"share", "percent", CF_UNIT_PERCENT, 0},
+    {"", "fraction", CF_UNIT_BAR, 0},
+};
+enum { NR_SIZE_COLUMNS = sizeof size_columns / sizeof size_columns[0] };
+
+static const struct cf_column live_size_columns[] = {
+    {"chunk size", "size_bytes", CF_UNIT_BYTES, 0},
+    {"chunks", "chunks", CF_UNIT_COUNT, 0},
+    {"bytes", "bytes", CF_UNIT_BYTES, 0},
+    {"share", "percent", CF_UNIT_PERCENT, 0},
+    {"most are", "most_are", CF_UNIT_TEXT, CF_IS_OPTIONAL},
+    {"", "fraction", CF_UNIT_BAR, 0},
+};
+
+static const struct cf_query live_query = {
+    .sql = "SELECT * FROM v_live_size",
+    .columns = live_size_columns,
+    .nr_columns = sizeof live_size_columns / sizeof live_size_columns[0],
+    .rows = 4,
+    .bar_of = 3,
+};
+
+static const struct cf_query dead_query = {
+    .title = "Freed, in bins and caches:",
+    .sql = "SELECT * FROM v_dead_size",
+    .columns = size_columns,
+    .nr_columns = NR_SIZE_COLUMNS,
+    .rows = 20,
+    .bar_of = 3,
+};
+
+/* Sizes tell something where types do not. */
+static int types_tell(struct cf_report *report, bool *out, struct cf_err *err) {
+    bool found;
+    int64_t tell = 0;
+    int status = cf_db_query_i64(report->db,
+                                 "SELECT total(bytes) FILTER (WHERE type IS NULL) * 4 < "
+                                 "total(bytes) FROM v_type", &found, &tell, err);
+    *out = tell != 0;
+    return status;
+}
+
+int cf_report_sizes(struct cf_report *report, struct cf_err *err) {
+    bool is_told = false;
+    int status = CF_OK;
+    if (!cf_report_has_heap(report))
+        return CF_OK;
+    if (cf_report_is_brief(report))
+        status = types_tell(report, &is_told, err);
+    if (status != CF_OK || is_told ||
+        (cf_report_is_brief(report) && !cf_report_is_live_much(report)))
+        return status;
+    struct cf_section *section = cf_doc_section(
+        report->doc, "sizes", "Live chunks by size (malloc was asked for 8 to 23 bytes less)");
+    status = cf_report_table(report, section, &live_query, NULL, NULL, err);
+    /* Free chunks merge with their neighbours: their sizes say little, and are for --full. */
+    if (status == CF_OK && report->options->full)
+        status = cf_report_table(report, section, &dead_query, NULL, NULL, err);
+    return status;
 }

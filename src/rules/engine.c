@@ -32,7 +32,7 @@ static char *write_query(const char *facts_sql, const struct cf_rule *rules, siz
 }
 
 int cf_rules_ask(struct cf_db *db, const char *facts_sql, const struct cf_rule *rules,
-                 size_t nr_rules, struct cf_asked *out, struct cf_err *err) {
+                 size_t nr_rules, struct cf_ruling *out, struct cf_err *err) {
     CF_CLEANUP_FREE char *sql = write_query(facts_sql, rules, nr_rules);
     CF_CLEANUP_STMT struct cf_stmt *facts = NULL;
     bool row = false;
@@ -45,28 +45,28 @@ int cf_rules_ask(struct cf_db *db, const char *facts_sql, const struct cf_rule *
         return cf_err_context(err, "rules");
     if (!row)
         return cf_err_set(err, CF_EINTERNAL, "there are no facts to judge");
-    *out = (struct cf_asked){.rules = rules, .nr_rules = nr_rules, .facts = cf_take(&facts)};
+    *out = (struct cf_ruling){.rules = rules, .nr_rules = nr_rules, .facts = cf_take(&facts)};
     return CF_OK;
 }
 
-void cf_asked_fini(struct cf_asked *asked) {
-    cf_stmt_freep(&asked->facts);
+void cf_ruling_fini(struct cf_ruling *ruling) {
+    cf_stmt_freep(&ruling->facts);
 }
 
-int cf_asked_column(const struct cf_asked *asked, size_t i, enum cf_answer answer) {
-    return cf_stmt_nr_columns(asked->facts) - (int)((asked->nr_rules - i) * NR_ANSWERS) +
+int cf_ruling_column(const struct cf_ruling *ruling, size_t i, enum cf_answer answer) {
+    return cf_stmt_nr_columns(ruling->facts) - (int)((ruling->nr_rules - i) * NR_ANSWERS) +
            (int)answer;
 }
 
-bool cf_asked_speaks(const struct cf_asked *asked, size_t i) {
-    return cf_stmt_double(asked->facts, cf_asked_column(asked, i, CF_ANSWER_WHEN)) != 0;
+bool cf_ruling_speaks(const struct cf_ruling *ruling, size_t i) {
+    return cf_stmt_double(ruling->facts, cf_ruling_column(ruling, i, CF_ANSWER_WHEN)) != 0;
 }
 
-int cf_asked_fill(const struct cf_asked *asked, size_t i, const char *text, char *out,
+int cf_ruling_fill(const struct cf_ruling *ruling, size_t i, const char *text, char *out,
                   size_t bytes, struct cf_err *err) {
     out[0] = '\0';
     if (text == NULL)
         return CF_OK;
-    int status = cf_template_fill(text, asked->facts, out, bytes, err);
-    return status == CF_OK ? CF_OK : cf_err_context(err, "rule %s", asked->rules[i].code);
+    int status = cf_template_fill(text, ruling->facts, out, bytes, err);
+    return status == CF_OK ? CF_OK : cf_err_context(err, "rule %s", ruling->rules[i].code);
 }

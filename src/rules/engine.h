@@ -11,8 +11,8 @@
 
 #include "rules/rules.h"
 
-/* A table of rules, asked. The facts stay to be read until cf_asked_fini(). */
-struct cf_asked {
+/* A table of rules, asked. The facts stay to be read until cf_ruling_fini(). */
+struct cf_ruling {
     const struct cf_rule *rules;
     size_t nr_rules;
     struct cf_stmt *facts; /* on its one row: the facts by their names, then what rules computed */
@@ -24,16 +24,16 @@ enum cf_answer { CF_ANSWER_WHEN, CF_ANSWER_BYTES, CF_ANSWER_CONFIDENCE, CF_ANSWE
 /* Asks `rules` over the one row that `facts_sql` returns. CF_EINTERNAL for a rule whose SQL does
  * not run and where there is no row. */
 int cf_rules_ask(struct cf_db *db, const char *facts_sql, const struct cf_rule *rules,
-                 size_t nr_rules, struct cf_asked *out, struct cf_err *err);
-void cf_asked_fini(struct cf_asked *asked);
+                 size_t nr_rules, struct cf_ruling *out, struct cf_err *err);
+void cf_ruling_fini(struct cf_ruling *ruling);
 
 /* Whether the condition of rule `i` holds. */
-bool cf_asked_speaks(const struct cf_asked *asked, size_t i);
+bool cf_ruling_speaks(const struct cf_ruling *ruling, size_t i);
 /* The column of `facts` in which an answer of rule `i` stands. */
-int cf_asked_column(const struct cf_asked *asked, size_t i, enum cf_answer answer);
+int cf_ruling_column(const struct cf_ruling *ruling, size_t i, enum cf_answer answer);
 
 /* Fills a sentence of rule `i`; NULL reads as "". */
-int cf_asked_fill(const struct cf_asked *asked, size_t i, const char *text, char *out,
+int cf_ruling_fill(const struct cf_ruling *ruling, size_t i, const char *text, char *out,
                   size_t bytes, struct cf_err *err);
 
 #endif

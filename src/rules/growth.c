@@ -64,25 +64,25 @@ static const struct cf_rule growth_rules[] = {
 };
 enum { NR_GROWTH_RULES = sizeof growth_rules / sizeof growth_rules[0] };
 
-static int fill(const struct cf_asked *asked, size_t i, struct cf_growth *out,
+static int fill(const struct cf_ruling *ruling, size_t i, struct cf_growth *out,
                 struct cf_err *err) {
-    const struct cf_rule *rule = &asked->rules[i];
+    const struct cf_rule *rule = &ruling->rules[i];
     (void)snprintf(out->code, sizeof out->code, "%s", rule->code);
-    int status = cf_asked_fill(asked, i, rule->title, out->headline, sizeof out->headline, err);
+    int status = cf_ruling_fill(ruling, i, rule->title, out->headline, sizeof out->headline, err);
     if (status == CF_OK)
-        status = cf_asked_fill(asked, i, rule->detail, out->detail, sizeof out->detail, err);
+        status = cf_ruling_fill(ruling, i, rule->detail, out->detail, sizeof out->detail, err);
     if (status == CF_OK)
-        status = cf_asked_fill(asked, i, rule->advice, out->advice, sizeof out->advice, err);
+        status = cf_ruling_fill(ruling, i, rule->advice, out->advice, sizeof out->advice, err);
     return status;
 }
 
 int cf_growth_judge(struct cf_db *db, struct cf_growth *out, struct cf_err *err) {
-    CF_CLEANUP(cf_asked_fini) struct cf_asked asked = {0};
-    int status = cf_rules_ask(db, cf_sql_growth, growth_rules, NR_GROWTH_RULES, &asked, err);
+    CF_CLEANUP(cf_ruling_fini) struct cf_ruling ruling = {0};
+    int status = cf_rules_ask(db, cf_sql_growth, growth_rules, NR_GROWTH_RULES, &ruling, err);
     if (status != CF_OK)
         return status;
     size_t i = 0;
-    while (i + 1 < NR_GROWTH_RULES && !cf_asked_speaks(&asked, i))
+    while (i + 1 < NR_GROWTH_RULES && !cf_ruling_speaks(&ruling, i))
         i++;
-    return fill(&asked, i, out, err);
+    return fill(&ruling, i, out, err);
 }

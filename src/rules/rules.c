@@ -86,7 +86,7 @@ const struct cf_rule cf_rules[] = {
         .title = "UNKNOWN: private anonymous memory was left out of this core, and with it every "
                  "heap (coredump_filter without bit 0x1).",
         .detail = "Not one page of the process's anonymous memory is in the file, its stacks "
-                  "neither: the core was written by a filter that asked for none.",
+                  "neither: the core was written by a filter that ruling for none.",
         .advice = "Before the next core: echo 0x33 > /proc/PID/coredump_filter (the kernel's "
                   "default; children inherit it)",
         .sql = "SELECT kind, label, mapped_bytes FROM v_budget WHERE is_anonymous",

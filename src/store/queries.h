@@ -12,4 +12,16 @@ extern const char cf_sql_facts[];
 /* One row: how the facts of database `old` and of `main` differ, and what grew the most. */
 extern const char cf_sql_growth[];
 
+/* One row: whether both are of one program (exe, build id, machine, pid; the newer one's first). */
+extern const char cf_sql_same_program[];
+/* Of `old`, whether its resident figures are exact. */
+extern const char cf_sql_old_residency[];
+
+/* The tables of a comparison, one a query, and the waterfalls of both sides with their sums. */
+extern const char cf_sql_diff_figures[], cf_sql_diff_served[], cf_sql_diff_types[],
+    cf_sql_diff_sizes[], cf_sql_diff_leaks[], cf_sql_diff_waste[], cf_sql_diff_holes[],
+    cf_sql_diff_arenas[], cf_sql_diff_budget[];
+extern const char cf_sql_waterfall_before[], cf_sql_waterfall_after[],
+    cf_sql_waterfall_sum_before[], cf_sql_waterfall_sum_after[];
+
 #endif

@@ -73,7 +73,7 @@ static void a_cell_shows_its_unit_and_its_mark(void **state) {
     (void)state;
     static const struct {
         enum cf_unit unit;
-        struct cf_cell cell;
+        struct cf_datum cell;
         const char *text;
     } cases[] = {
         {CF_UNIT_BYTES, {.kind = CF_CELL_INTEGER, .integer = 2048}, "2.0 KiB"},

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "store/db.h"
+#include "store/queries.h"
 #include "store/schema.h"
 
 static int open_schema(void **state) {
@@ -84,6 +85,38 @@ static void every_example_query_runs(void **state) {
     }
     cf_stmt_free(list);
     assert_true(nr >= 10);
+}
+
+static void every_named_query_runs(void **state) {
+    static const char *const queries[] = {
+        cf_sql_growth,          cf_sql_same_program,     cf_sql_old_residency,
+        cf_sql_diff_figures,    cf_sql_diff_served,      cf_sql_diff_types,
+        cf_sql_diff_sizes,      cf_sql_diff_leaks,       cf_sql_diff_waste,
+        cf_sql_diff_holes,      cf_sql_diff_arenas,      cf_sql_diff_budget,
+        cf_sql_waterfall_before, cf_sql_waterfall_after, cf_sql_waterfall_sum_before,
+        cf_sql_waterfall_sum_after,
+    };
+    struct cf_err err;
+    /* The older database of a comparison: here the same schema under the other name. */
+    CF_CLEANUP_DB struct cf_db *db = NULL;
+    assert_int_equal(cf_db_open_memory(&db, &err), 0);
+    assert_int_equal(cf_db_exec(db, cf_schema_sql(), &err), 0);
+    assert_int_equal(cf_db_exec(db, "ATTACH ':memory:' AS old", &err), 0);
+    (void)state;
+    struct cf_stmt *list = NULL;
+    assert_int_equal(cf_db_prepare(db,
+                                   "SELECT 'CREATE TABLE old.' || name || ' AS SELECT * FROM ' ||"
+                                   " name FROM sqlite_schema WHERE type = 'view' OR name = 'meta'",
+                                   &list, &err), 0);
+    for (bool row; cf_stmt_step(list, &row, &err) == 0 && row;)
+        if (cf_db_exec(db, cf_stmt_text(list, 0), &err) != 0)
+            fail_msg("%s", err.text);
+    cf_stmt_free(list);
+    if (cf_db_exec(db, cf_sql_facts, &err) != 0)
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < sizeof queries / sizeof queries[0]; i++)
+        if (cf_db_exec(db, queries[i], &err) != 0)
+            fail_msg("%s", err.text);
 }
 
 static void chunk_view_computes_its_columns(void **state) {
@@ -215,6 +248,7 @@ int main(void) {
         cmocka_unit_test(nothing_is_documented_that_is_not_there),
         cmocka_unit_test(every_address_is_also_hex_text),
         cmocka_unit_test(every_example_query_runs),
+        cmocka_unit_test(every_named_query_runs),
         cmocka_unit_test(chunk_view_computes_its_columns),
         cmocka_unit_test(filters_seek_and_do_not_scan),
     };
