@@ -8,8 +8,29 @@ CREATE TABLE budget (
     mappings INTEGER NOT NULL,
     mapped_bytes INTEGER NOT NULL,
     resident_bytes INTEGER,
-    copied_max_bytes INTEGER NOT NULL DEFAULT 0
+    copied_max_bytes INTEGER NOT NULL DEFAULT 0,
+    runtime TEXT,
+    area TEXT
 );
+
+CREATE TABLE runtime (
+    name TEXT PRIMARY KEY,
+    advice TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE VIEW v_runtime AS
+SELECT name AS runtime, area, sum(mapped_bytes) AS mapped_bytes,
+       sum(resident_bytes) AS resident_bytes, advice
+FROM runtime JOIN budget ON runtime = name
+GROUP BY name, area ORDER BY resident_bytes DESC, name, area;
+
+INSERT INTO doc (object, "column", unit, text) VALUES
+('v_runtime', '', '', 'One row for each runtime whose memory was recognised (HotSpot, V8, Go, CPython, .NET) and each thing that it has memory for.'),
+('v_runtime', 'runtime', 'text', 'Its name.'),
+('v_runtime', 'area', 'text', 'What it has the memory for: objects (its heap), code, classes, other.'),
+('v_runtime', 'mapped_bytes', 'bytes', 'Address space.'),
+('v_runtime', 'resident_bytes', 'bytes', 'Of it, in memory when the core was written; NULL: a core cannot tell.'),
+('v_runtime', 'advice', 'text', 'Where to look further, in the runtime''s own words.');
 
 CREATE VIEW v_budget AS
 SELECT kind, label, is_anonymous, mappings, mapped_bytes, resident_bytes,

@@ -100,7 +100,9 @@ FROM (SELECT size_bytes, sum(chunks) AS chunks, sum(bytes) AS bytes
     FROM v_size_class WHERE state IN ('live', 'mmapped')
     GROUP BY size_bytes ORDER BY bytes DESC, size_bytes LIMIT 1) b;
 
-UPDATE fact SET big_type = iif(t.type LIKE '(%)', substr(t.type, 2, length(t.type) - 2), t.type)
+-- A text's type is in brackets, which it has already where it stands in a sentence.
+UPDATE fact SET big_type = iif(t.type IN (SELECT type FROM type WHERE evidence IN ('text', 'pointers')),
+    substr(t.type, 2, length(t.type) - 2), t.type)
 FROM (SELECT type FROM size_type WHERE size_bytes = (SELECT big_size FROM fact)
     ORDER BY chunks DESC, type LIMIT 1) t;
 
@@ -126,7 +128,8 @@ FROM (SELECT CASE kind WHEN 'mapping' THEN label
 
 -- What pins pages and tops.
 UPDATE fact SET pinner_size = p.size_bytes, pinner_chunks = p.chunks, pinner_bytes = p.pinned_bytes,
-    pinner_type = iif(p.type LIKE '(%)', substr(p.type, 2, length(p.type) - 2), p.type),
+    pinner_type = iif(p.type IN (SELECT type FROM type WHERE evidence IN ('text', 'pointers')),
+        substr(p.type, 2, length(p.type) - 2), p.type),
     pinner_holder = p.holder, pinner_held_by = p.held_by
 FROM (SELECT * FROM v_pinner LIMIT 1) p;
 
@@ -152,13 +155,15 @@ FROM (SELECT kind, label, sum(resident_bytes) AS resident
 
 UPDATE fact SET shared_heap_label = s.label, shared_heap_bytes = s.mapped
 FROM (SELECT label, sum(mapped_bytes) AS mapped FROM budget
-    WHERE kind = 'managed heap' AND NOT is_anonymous AND label LIKE '%heap%'
+    WHERE kind = 'managed heap' AND NOT is_anonymous AND area = 'objects'
     GROUP BY label ORDER BY mapped DESC LIMIT 1) s;
 
 UPDATE fact SET outsider_kind = o.kind, outsider_bytes = o.resident_bytes,
     outsider_name = iif(o.part = 'other anonymous', 'anonymous mappings of unknown use', o.part),
     outsider_advice = CASE WHEN o.kind IN ('managed heap', 'other allocator')
-        THEN 'Look at the runtime''s own heap first: its limits, its own dump'
+        THEN coalesce((SELECT advice FROM budget b JOIN runtime r ON b.runtime = r.name
+                       WHERE b.kind = o.kind AND b.label = o.part LIMIT 1),
+                      'Look at the runtime''s own heap first: its limits, its own dump')
         WHEN o.kind LIKE '%stack%'
         THEN 'Look at the threads first: how many, and how deep their stacks go (v_stack)'
         ELSE 'Find out who maps it: v_segment has the largest mappings' END

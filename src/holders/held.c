@@ -1,7 +1,6 @@
 #include "holders/held.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "reach/search.h"
 #include "base/array.h"
@@ -41,7 +40,7 @@ static int push_outside(struct root_list *list, const struct cf_root *root,
         const struct cf_claim *claim = &held->claims->rows.items[i];
         if (claim->start >= root->end)
             break;
-        if (strcmp(claim->label, held->heap) != 0)
+        if (!cf_held_is_heap(held, claim))
             continue;
         if (claim->start > at)
             status = push(list, *root, at, claim->start, err);

@@ -10,6 +10,7 @@
 #ifndef CF_HOLDERS_HELD_H
 #define CF_HOLDERS_HELD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "space/claims.h"
@@ -22,8 +23,8 @@ struct cf_held {
     uint64_t start;  /* words of memory: [start, end); none where they are equal */
     uint64_t end;
     int32_t thread;  /* its registers too; -1: none */
-    const struct cf_claims *claims; /* sealed; all mappings that these say are of `heap`, too */
-    const char *heap;               /* a runtime's, by its label; NULL: no more than the above */
+    const struct cf_claims *claims; /* sealed; all that these say is of the same heap, too */
+    const struct cf_claim *heap;    /* one of a runtime's; NULL: no more than the above */
     uint64_t chunks; /* filled in by cf_held_count() */
     uint64_t bytes;
 };
@@ -36,6 +37,12 @@ struct cf_held_marks {
     uint64_t *all;     /* reached from all roots */
     uint64_t *lasting; /* from roots that last */
 };
+
+/* Whether `claim` is of the heap that `held` has: the same area of the same runtime. */
+static inline bool cf_held_is_heap(const struct cf_held *held, const struct cf_claim *claim) {
+    return claim->kind == held->heap->kind && claim->runtime == held->heap->runtime &&
+           claim->area == held->heap->area;
+}
 
 /* Fails as cf_search_run() does. Costs as much as that, the first call twice. */
 int cf_held_count(const struct cf_context *ctx, struct cf_held_marks *marks, struct cf_held *held,

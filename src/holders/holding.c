@@ -51,9 +51,14 @@ static int find_owners(const struct cf_context *ctx, const struct cf_holding_inp
 int cf_holding_find(const struct cf_context *ctx, const struct cf_holding_input *input,
                     struct cf_types *types, struct cf_holding *holding, struct cf_err *err) {
     const struct cf_variables variables = cf_naming_variables(input->naming);
-    cf_objects_init(&holding->objects, input->mem, input->modules, input->claims, &variables);
+    const struct cf_objects_input objects = {
+        .mem = input->mem, .modules = input->modules, .claims = input->claims, .types = types,
+        .variables = &variables,
+    };
     holding->labels = (struct cf_labels){input->reach, types, input->naming, &holding->objects};
-    int status = cf_asking_choose(&holding->asking, input->reach->mark, input->kept, types, err);
+    int status = cf_objects_open(&holding->objects, &objects, err);
+    if (status == CF_OK)
+        status = cf_asking_choose(&holding->asking, input->reach->mark, input->kept, types, err);
     if (status == CF_OK && input->reach->paths != NULL && is_thorough(input))
         status = name_memory(ctx, input, holding, err);
     if (status == CF_OK && is_thorough(input))
@@ -69,4 +74,5 @@ void cf_holding_fini(struct cf_holding *holding) {
     cf_asking_fini(&holding->asking);
     cf_size_types_fini(&holding->sizes);
     cf_owners_fini(&holding->owners);
+    cf_objects_fini(&holding->objects);
 }

@@ -17,7 +17,7 @@
 #include "mem/mem.h"
 #include "reach/reach.h"
 #include "retain/kept.h"
-#include "runtime/objects.h"
+#include "runtime/runtimes.h"
 #include "sym/module.h"
 #include "types/sizetype.h"
 #include "types/types.h"

@@ -8,17 +8,6 @@
 
 enum { SUMMARY_HOPS = 3 };
 
-/* The object in a runtime's heap that has the word at `addr`. */
-static bool name_object(const struct cf_labels *labels, const char *heap, uint64_t addr, char *out,
-                        size_t bytes) {
-    if (strncmp(heap, "Python", 6) != 0)
-        return cf_objects_name(labels->objects, addr, out, bytes);
-    const char *name = cf_types_name(labels->types, cf_types_python_around(labels->types, addr));
-    if (name != NULL)
-        (void)snprintf(out, bytes, "%s", name);
-    return name != NULL;
-}
-
 enum cf_belong_name cf_label_owner(void *source, const struct cf_root *root, uint64_t addr,
                                    char *out, size_t bytes) {
     const struct cf_labels *labels = source;
@@ -34,17 +23,14 @@ enum cf_belong_name cf_label_owner(void *source, const struct cf_root *root, uin
             (void)snprintf(out, bytes, "global data of %s", module);
         return CF_BELONG_PLACE;
     }
-    const char *heap = cf_objects_heap(labels->objects, addr);
+    const struct cf_claim *heap = cf_objects_heap(labels->objects, addr);
     if (heap == NULL)
         return CF_BELONG_NONE;
-    if (!name_object(labels, heap, addr, name, sizeof name)) {
-        (void)snprintf(out, bytes, "%s", heap);
+    if (!cf_objects_name(labels->objects, heap, addr, name, sizeof name)) {
+        (void)snprintf(out, bytes, "%s", heap->label);
         return CF_BELONG_PLACE;
     }
-    const char *runtime = strncmp(heap, "Java", 4) == 0 ? " (Java)"
-                          : strncmp(heap, "V8", 2) == 0 ? " (V8)"
-                                                        : "";
-    (void)snprintf(out, bytes, "%s%s", name, runtime);
+    (void)snprintf(out, bytes, "%s%s", name, cf_runtime_of(heap->runtime)->suffix);
     return CF_BELONG_OBJECT;
 }
 
@@ -64,13 +50,13 @@ static void label_chunk(const struct cf_labels *labels, uint64_t addr, char *out
 }
 
 /* "Java heap (HotSpot), object java.lang.Thread". */
-static void label_object(const struct cf_labels *labels, const char *heap, uint64_t addr,
-                         char *out, size_t bytes) {
+static void label_object(const struct cf_labels *labels, const struct cf_claim *heap,
+                         uint64_t addr, char *out, size_t bytes) {
     char name[CF_LABEL_BYTES / 2];
-    if (name_object(labels, heap, addr, name, sizeof name))
-        (void)snprintf(out, bytes, "%s, object %s", heap, name);
+    if (cf_objects_name(labels->objects, heap, addr, name, sizeof name))
+        (void)snprintf(out, bytes, "%s, object %s", heap->label, name);
     else
-        (void)snprintf(out, bytes, "%s", heap);
+        (void)snprintf(out, bytes, "%s", heap->label);
 }
 
 /* "thread 4711, frame handle_request": what the root is called, and whose part of a stack it is. */
@@ -107,9 +93,9 @@ static void label_global(const struct cf_labels *labels, const struct cf_hop *ho
 
 void cf_label_root(const struct cf_labels *labels, const struct cf_hop *hop, char *out,
                    size_t bytes) {
-    const char *heap = hop->root->kind == CF_ROOT_MAPPING
-                           ? cf_objects_heap(labels->objects, hop->addr)
-                           : NULL;
+    const struct cf_claim *heap = hop->root->kind == CF_ROOT_MAPPING
+                                      ? cf_objects_heap(labels->objects, hop->addr)
+                                      : NULL;
     if (heap != NULL)
         label_object(labels, heap, hop->addr, out, bytes);
     else if (hop->root->kind == CF_ROOT_GLOBAL)

@@ -13,7 +13,7 @@
 #include "holders/holders.h"
 #include "holders/naming.h"
 #include "reach/reach.h"
-#include "runtime/objects.h"
+#include "runtime/runtimes.h"
 #include "types/types.h"
 
 enum { CF_LABEL_BYTES = 256, CF_SUMMARY_BYTES = 2 * CF_LABEL_BYTES };

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/managed.h"
 #include "base/path.h"
 #include "sym/demangle.h"
 
@@ -57,8 +56,8 @@ static bool find_variable(void *source, const char *name, uint64_t *addr) {
     const struct cf_naming *naming = source;
     const struct cf_modules *modules = cf_symbols_modules(naming->symbols);
     const struct cf_module *exe = cf_modules_find_exe(modules);
-    const struct cf_module *places[] = {exe, cf_managed_module(modules, "libnode.so"),
-                                        cf_managed_module(modules, "libv8.so")};
+    const struct cf_module *places[] = {exe, cf_modules_find_prefix(modules, "libnode.so"),
+                                        cf_modules_find_prefix(modules, "libv8.so")};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         struct cf_symbol symbol;
         if (places[i] == NULL ||

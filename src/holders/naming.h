@@ -6,7 +6,7 @@
 #ifndef CF_HOLDERS_NAMING_H
 #define CF_HOLDERS_NAMING_H
 
-#include "runtime/objects.h"
+#include "runtime/runtimes.h"
 #include "types/types.h"
 #include "sym/frames.h"
 #include "sym/symbols.h"

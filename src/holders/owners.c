@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/context.h"
 #include "base/err.h"
@@ -44,7 +43,7 @@ static struct cf_held held_by(const struct cf_labels *labels, const struct cf_ho
         held.start = root->start;
         held.end = root->end;
         held.heap = cf_objects_heap(labels->objects, hop->addr);
-        held.claims = labels->objects->claims;
+        held.claims = labels->objects->input.claims;
         return held;
     default:
         return held;
@@ -53,7 +52,7 @@ static struct cf_held held_by(const struct cf_labels *labels, const struct cf_ho
 
 static bool is_same(const struct cf_held *a, const struct cf_held *b) {
     bool is_thread = a->thread >= 0 && a->thread == b->thread;
-    bool is_heap = a->heap != NULL && b->heap != NULL && strcmp(a->heap, b->heap) == 0;
+    bool is_heap = a->heap != NULL && b->heap != NULL && cf_held_is_heap(a, b->heap);
     return is_thread || is_heap || (a->thread < 0 && b->thread < 0 && a->start == b->start);
 }
 
@@ -133,7 +132,7 @@ void cf_owner_label(const struct cf_labels *labels, const struct cf_owner *owner
                     size_t bytes) {
     struct cf_hop hop = owner->hop;
     if (owner->held.heap != NULL) {
-        (void)snprintf(out, bytes, "%s", owner->held.heap);
+        (void)snprintf(out, bytes, "%s", owner->held.heap->label);
         return;
     }
     if (owner->held.kind == CF_ROOT_GLOBAL)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "space/allocators.h"
-#include "runtime/managed.h"
+#include "runtime/golang.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "lib/check_symbols.h"

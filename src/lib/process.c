@@ -1,6 +1,6 @@
 #include "lib/process.h"
 
-#include "runtime/managed.h"
+#include "runtime/runtimes.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "store/rows.h"
@@ -24,7 +24,7 @@ static int claim_managed(struct cf_process *process, const struct cf_reading *re
         .taken = &process->claims,
         .out = &more,
     };
-    int status = cf_managed_claim(&managed, err);
+    int status = cf_runtimes_claim(&managed, err);
     return status == CF_OK ? add_and_seal(&process->claims, &more, err) : status;
 }
 

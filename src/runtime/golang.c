@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/managed.h"
+#include "runtime/golang.h"
+#include "runtime/runtimes.h"
 #include "space/unclaimed.h"
 
 #define TIB (1ull << 40)
@@ -55,7 +56,8 @@ bool cf_golang_version(const struct cf_mem *mem, const struct cf_modules *module
 
 /* The arenas of one hint grow upwards from it. Goroutines' stacks lie in them as well, so it does
  * not matter what else is claimed there. */
-static int claim_arenas(const struct cf_managed *managed, const char *label, struct cf_err *err) {
+static int claim_arenas(const struct cf_managed *managed, const struct cf_claimant *who,
+                        struct cf_err *err) {
     uint64_t first = cf_core_machine(cf_mem_core(managed->mem)) == CF_MACHINE_AARCH64
                          ? 0x4000000000u
                          : 0xc000000000u;
@@ -66,24 +68,37 @@ static int claim_arenas(const struct cf_managed *managed, const char *label, str
         if (region->kind != CF_REGION_ANONYMOUS || (!is_hint && region->start != reached))
             continue;
         reached = region->end;
-        int status = cf_claims_add(managed->out, CF_CLAIM_MANAGED, region->start, region->end,
-                                   label, err);
+        int status = cf_claims_add_for(managed->out, who, region->start, region->end, err);
         if (status != CF_OK)
             return status;
     }
     return CF_OK;
 }
 
-int cf_golang_claim(const struct cf_managed *managed, struct cf_err *err) {
+static bool recognises(const struct cf_mem *mem, const struct cf_modules *modules) {
     char version[VERSION_MAX];
-    char label[CF_CLAIM_LABEL_BYTES];
-    if (cf_mem_word_bytes(managed->mem) != 8 ||
-        !cf_golang_version(managed->mem, managed->modules, version, sizeof version))
-        return CF_OK;
+    return cf_mem_word_bytes(mem) == 8 &&
+           cf_golang_version(mem, modules, version, sizeof version);
+}
+
+static int claim(const struct cf_managed *managed, struct cf_err *err) {
+    char version[VERSION_MAX] = "go", label[CF_CLAIM_LABEL_BYTES];
+    (void)cf_golang_version(managed->mem, managed->modules, version, sizeof version);
     (void)snprintf(label, sizeof label, "Go heap (%s)", version);
-    int status = claim_arenas(managed, label, err);
+    const struct cf_claimant heap = cf_managed_as(managed, CF_AREA_OBJECTS, label);
+    const struct cf_claimant rest = cf_managed_as(managed, CF_AREA_OTHER, "Go runtime (guess)");
+    int status = claim_arenas(managed, &heap, err);
     if (status != CF_OK || cf_modules_find_libc(managed->modules) != NULL)
         return status;
-    return cf_unclaimed_take(managed->mem, managed->taken, 0, UINT64_MAX, CF_CLAIM_MANAGED,
-                             "Go runtime (guess)", managed->out, err);
+    return cf_unclaimed_take(managed->mem, managed->taken, 0, UINT64_MAX, &rest, managed->out,
+                             err);
 }
+
+const struct cf_runtime cf_runtime_golang = {
+    .name = "Go",
+    .suffix = "",
+    .advice = "Look at Go's heap first: GOGC and GOMEMLIMIT steer it; a heap profile (pprof) says "
+              "what fills it",
+    .recognises = recognises,
+    .claim = claim,
+};

@@ -11,11 +11,12 @@
  */
 #include <elf.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "runtime/managed.h"
-#include "space/unclaimed.h"
 #include "base/checked.h"
+#include "runtime/runtimes.h"
+#include "space/unclaimed.h"
 
 enum { HEADER_BYTES = 48, CLASSES_MAX = 64, POOLS_MIN = 4 };
 
@@ -81,11 +82,12 @@ static uint64_t arenas_end(const struct cf_mem *mem, const struct cf_piece *piec
 /* Arenas lie side by side from the mapping's start, where nothing else was merged into it. */
 static int claim_arenas(const struct cf_managed *managed, const struct cf_piece *piece,
                         const struct shape *shape, struct cf_err *err) {
+    const struct cf_claimant who =
+        cf_managed_as(managed, CF_AREA_OBJECTS, "Python objects (pymalloc)");
     uint64_t at = piece->start;
     while (piece->end - at >= shape->arena_bytes) {
         uint64_t end = arenas_end(managed->mem, piece, at, shape);
-        int status = cf_claims_add(managed->out, CF_CLAIM_MANAGED, at, end,
-                                   "Python objects (pymalloc)", err);
+        int status = cf_claims_add_for(managed->out, &who, at, end, err);
         if (status != CF_OK)
             return status;
         at = end > at ? end : at + shape->arena_bytes;
@@ -94,16 +96,14 @@ static int claim_arenas(const struct cf_managed *managed, const struct cf_piece 
     return CF_OK;
 }
 
-static bool has_python(const struct cf_modules *modules) {
-    return cf_managed_module(modules, "python") != NULL ||
-           cf_managed_module(modules, "libpython") != NULL;
+static bool recognises(const struct cf_mem *mem, const struct cf_modules *modules) {
+    return cf_mem_word_bytes(mem) == 8 && (cf_modules_find_prefix(modules, "python") != NULL ||
+                                           cf_modules_find_prefix(modules, "libpython") != NULL);
 }
 
-int cf_python_claim(const struct cf_managed *managed, struct cf_err *err) {
+static int claim(const struct cf_managed *managed, struct cf_err *err) {
     struct cf_unclaimed walk = cf_unclaimed_from(managed->mem, managed->taken, 0);
     struct cf_piece piece;
-    if (cf_mem_word_bytes(managed->mem) != 8 || !has_python(managed->modules))
-        return CF_OK;
     while (cf_unclaimed_next(&walk, &piece)) {
         if ((piece.flags & PF_W) == 0)
             continue;
@@ -115,3 +115,36 @@ int cf_python_claim(const struct cf_managed *managed, struct cf_err *err) {
     }
     return CF_OK;
 }
+
+/* Objects of CPython stand in malloc's chunks too, so it is the types that know them. */
+struct objects {
+    struct cf_types *types;
+};
+
+static bool open_objects(const struct cf_objects_input *input, void *state) {
+    struct objects *objects = state;
+    objects->types = input->types;
+    return input->types != NULL;
+}
+
+static bool name_object(const void *state, uint64_t addr, uint64_t low, char *out, size_t bytes) {
+    const struct objects *objects = state;
+    (void)low;
+    const char *name =
+        cf_types_name(objects->types, cf_types_python_around(objects->types, addr));
+    if (name != NULL)
+        (void)snprintf(out, bytes, "%s", name);
+    return name != NULL;
+}
+
+const struct cf_runtime cf_runtime_cpython = {
+    .name = "CPython",
+    .suffix = "", /* the names of its types begin with "python" */
+    .advice = "Look at Python's objects first: tracemalloc says which lines made them, "
+              "sys._debugmallocstats() how full the arenas are",
+    .recognises = recognises,
+    .claim = claim,
+    .state_bytes = sizeof(struct objects),
+    .open_objects = open_objects,
+    .name_object = name_object,
+};

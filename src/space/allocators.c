@@ -106,8 +106,8 @@ bool cf_allocator_find(const struct cf_mem *mem, const struct cf_modules *module
 
 int cf_allocator_claim(const struct cf_allocator *allocator, const struct cf_mem *mem,
                        const struct cf_claims *taken, struct cf_claims *out, struct cf_err *err) {
-    return cf_unclaimed_take(mem, taken, 0, UINT64_MAX, CF_CLAIM_ALLOCATOR, allocator->name, out,
-                             err);
+    const struct cf_claimant who = {.kind = CF_CLAIM_ALLOCATOR, .label = allocator->name};
+    return cf_unclaimed_take(mem, taken, 0, UINT64_MAX, &who, out, err);
 }
 
 bool cf_anonymous_is_dumped(const struct cf_mem *mem) {

@@ -116,6 +116,8 @@ static int add_use(struct division *division, const struct cf_use *use, struct c
         find_row(division->budget, use->kind, use->label, use->is_anonymous);
     if (row == NULL)
         return cf_err_nomem(err, sizeof *row, "the budget");
+    row->runtime = use->runtime;
+    row->area = use->area;
     add_to(row, bytes, resident);
     if (use->is_copied) {
         row->copied_max_bytes += bytes;

@@ -25,6 +25,8 @@
 struct cf_budget_row {
     enum cf_claim_kind kind;
     char label[CF_CLAIM_LABEL_BYTES];
+    uint8_t runtime; /* as in struct cf_claimant */
+    enum cf_claim_area area;
     bool is_anonymous; /* what the kernel's Anonymous counts */
     uint64_t mappings; /* pieces of mappings */
     uint64_t mapped_bytes;

@@ -17,19 +17,32 @@ const char *cf_claim_kind_name(enum cf_claim_kind kind) {
     return kind < CF_NR_CLAIM_KINDS ? names[kind] : "unattributed";
 }
 
-int cf_claims_add(struct cf_claims *claims, enum cf_claim_kind kind, uint64_t start, uint64_t end,
-                  const char *label, struct cf_err *err) {
+const char *cf_claim_area_name(enum cf_claim_area area) {
+    static const char *const names[CF_NR_CLAIM_AREAS] = {
+        NULL, "objects", "code", "classes", "other",
+    };
+    return area < CF_NR_CLAIM_AREAS ? names[area] : NULL;
+}
+
+int cf_claims_add_for(struct cf_claims *claims, const struct cf_claimant *who, uint64_t start,
+                      uint64_t end, struct cf_err *err) {
     if (start >= end)
         return CF_OK;
     struct cf_claim *slot = cf_array_push(&claims->rows);
     if (slot == NULL)
         return cf_err_nomem(err, sizeof *slot, "a claim on memory");
-    slot->start = start;
-    slot->end = end;
-    slot->kind = kind;
-    slot->order = (uint32_t)claims->rows.len;
-    (void)snprintf(slot->label, sizeof slot->label, "%s", label == NULL ? "" : label);
+    *slot = (struct cf_claim){
+        .start = start, .end = end, .kind = who->kind, .order = (uint32_t)claims->rows.len,
+        .runtime = who->runtime, .area = who->area,
+    };
+    (void)snprintf(slot->label, sizeof slot->label, "%s", who->label == NULL ? "" : who->label);
     return CF_OK;
+}
+
+int cf_claims_add(struct cf_claims *claims, enum cf_claim_kind kind, uint64_t start, uint64_t end,
+                  const char *label, struct cf_err *err) {
+    const struct cf_claimant who = {.kind = kind, .label = label};
+    return cf_claims_add_for(claims, &who, start, end, err);
 }
 
 static int rank(const struct cf_claim *a, const struct cf_claim *b) {
@@ -148,8 +161,8 @@ int cf_claims_seal(struct cf_claims *claims, struct cf_err *err) {
 int cf_claims_append(struct cf_claims *claims, const struct cf_claims *more, struct cf_err *err) {
     for (size_t i = 0; i < more->rows.len; i++) {
         const struct cf_claim *claim = &more->rows.items[i];
-        int status =
-            cf_claims_add(claims, claim->kind, claim->start, claim->end, claim->label, err);
+        const struct cf_claimant who = {claim->kind, claim->label, claim->runtime, claim->area};
+        int status = cf_claims_add_for(claims, &who, claim->start, claim->end, err);
         if (status != CF_OK)
             return status;
     }
@@ -158,6 +171,15 @@ int cf_claims_append(struct cf_claims *claims, const struct cf_claims *more, str
 
 size_t cf_claims_above(const struct cf_claims *claims, uint64_t addr) {
     return cf_bound(claims->rows.len, i, claims->rows.items[i].end > addr);
+}
+
+const struct cf_claim *cf_claims_at(const struct cf_claims *claims, enum cf_claim_kind kind,
+                                    uint64_t addr) {
+    size_t index = cf_claims_above(claims, addr);
+    if (index == claims->rows.len)
+        return NULL;
+    const struct cf_claim *claim = &claims->rows.items[index];
+    return claim->start <= addr && claim->kind == kind ? claim : NULL;
 }
 
 void cf_claims_fini(struct cf_claims *claims) {

@@ -41,11 +41,34 @@ enum cf_claim_kind {
 /* "malloc main heap" ...; static. */
 const char *cf_claim_kind_name(enum cf_claim_kind kind);
 
+/* What a runtime has the memory for. */
+enum cf_claim_area {
+    CF_AREA_NONE,    /* of no runtime */
+    CF_AREA_OBJECTS, /* the program's objects: its heap */
+    CF_AREA_CODE,    /* code that it made, and what its loader keeps */
+    CF_AREA_CLASSES, /* what it knows of the program's classes */
+    CF_AREA_OTHER,
+    CF_NR_CLAIM_AREAS,
+};
+
+/* NULL for CF_AREA_NONE, "objects", "code", "classes", "other"; static. */
+const char *cf_claim_area_name(enum cf_claim_area area);
+
+/* Who claims memory, and as what. */
+struct cf_claimant {
+    enum cf_claim_kind kind;
+    const char *label;
+    uint8_t runtime; /* CF_CLAIM_MANAGED: its number (runtime/runtimes.h), from 1; else 0 */
+    enum cf_claim_area area;
+};
+
 struct cf_claim {
     uint64_t start;
     uint64_t end;
     enum cf_claim_kind kind;
     uint32_t order; /* of adding */
+    uint8_t runtime;
+    enum cf_claim_area area;
     char label[CF_CLAIM_LABEL_BYTES];
 };
 
@@ -56,12 +79,18 @@ struct cf_claims {
 /* `claims` starts all zero. An empty range is ignored. CF_ENOMEM only. */
 int cf_claims_add(struct cf_claims *claims, enum cf_claim_kind kind, uint64_t start, uint64_t end,
                   const char *label, struct cf_err *err);
+/* The same for whoever has more to say. */
+int cf_claims_add_for(struct cf_claims *claims, const struct cf_claimant *who, uint64_t start,
+                      uint64_t end, struct cf_err *err);
 /* Adds all of `more`, behind those that are there. */
 int cf_claims_append(struct cf_claims *claims, const struct cf_claims *more, struct cf_err *err);
 /* Sorts and cuts the overlaps away. More may be added afterwards, to be sealed again. */
 int cf_claims_seal(struct cf_claims *claims, struct cf_err *err);
 /* Of sealed claims, the index of the first that ends above `addr`; their number: there is none. */
 size_t cf_claims_above(const struct cf_claims *claims, uint64_t addr);
+/* Of sealed claims, that of `kind` which has `addr`; NULL: there is none. */
+const struct cf_claim *cf_claims_at(const struct cf_claims *claims, enum cf_claim_kind kind,
+                                    uint64_t addr);
 void cf_claims_fini(struct cf_claims *claims);
 
 #endif

@@ -143,13 +143,13 @@ void cf_runs_fini(struct cf_runs *runs) {
 }
 
 int cf_unclaimed_take(const struct cf_mem *mem, const struct cf_claims *claims, uint64_t start,
-                      uint64_t end, enum cf_claim_kind kind, const char *label,
-                      struct cf_claims *out, struct cf_err *err) {
+                      uint64_t end, const struct cf_claimant *who, struct cf_claims *out,
+                      struct cf_err *err) {
     struct cf_unclaimed walk = cf_unclaimed_from(mem, claims, start);
     struct cf_piece piece;
     while (cf_unclaimed_next(&walk, &piece) && piece.start < end) {
         uint64_t until = piece.end < end ? piece.end : end;
-        int status = cf_claims_add(out, kind, piece.start, until, label, err);
+        int status = cf_claims_add_for(out, who, piece.start, until, err);
         if (status != CF_OK)
             return status;
     }
@@ -157,11 +157,11 @@ int cf_unclaimed_take(const struct cf_mem *mem, const struct cf_claims *claims, 
 }
 
 int cf_unclaimed_take_reserve(const struct cf_mem *mem, const struct cf_claims *claims,
-                              uint64_t end, enum cf_claim_kind kind, const char *label,
+                              uint64_t end, const struct cf_claimant *who,
                               struct cf_claims *out, struct cf_err *err) {
     struct cf_unclaimed walk = cf_unclaimed_from(mem, claims, end);
     struct cf_piece piece;
     if (!cf_unclaimed_next(&walk, &piece) || piece.start != end || piece.flags != 0)
         return CF_OK;
-    return cf_claims_add(out, kind, end, piece.end, label, err);
+    return cf_claims_add_for(out, who, end, piece.end, err);
 }

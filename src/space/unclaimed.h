@@ -56,13 +56,13 @@ void cf_runs_fini(struct cf_runs *runs);
 
 /* Claims in `out` the unclaimed pieces of [start, end). CF_ENOMEM only. */
 int cf_unclaimed_take(const struct cf_mem *mem, const struct cf_claims *claims, uint64_t start,
-                      uint64_t end, enum cf_claim_kind kind, const char *label,
-                      struct cf_claims *out, struct cf_err *err);
+                      uint64_t end, const struct cf_claimant *who, struct cf_claims *out,
+                      struct cf_err *err);
 
 /* Claims the rest of a reservation whose used part ends at `end`: the unclaimed memory without
  * rights there, if there is some. CF_ENOMEM only. */
 int cf_unclaimed_take_reserve(const struct cf_mem *mem, const struct cf_claims *claims,
-                              uint64_t end, enum cf_claim_kind kind, const char *label,
+                              uint64_t end, const struct cf_claimant *who,
                               struct cf_claims *out, struct cf_err *err);
 
 /* Anonymous memory right behind a module's writable data is its .bss. */

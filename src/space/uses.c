@@ -109,6 +109,8 @@ bool cf_uses_next(struct cf_uses *walk, struct cf_use *out) {
         .region = walk->region,
         .kind = kind,
         .label = claim != NULL ? claim->label : "",
+        .runtime = claim != NULL ? claim->runtime : 0,
+        .area = claim != NULL ? claim->area : CF_AREA_NONE,
         .is_anonymous = counts_as_anonymous(region, kind),
         .is_copied = may_be_copied(walk->mem, walk->region),
     };

@@ -19,6 +19,8 @@ struct cf_use {
     size_t region;
     enum cf_claim_kind kind;
     const char *label; /* the claim's, or ""; borrowed from the claims */
+    uint8_t runtime;   /* the claim's, or 0 */
+    enum cf_claim_area area;
     bool is_anonymous; /* the kernel counts its resident pages as Anonymous */
     bool is_copied;    /* private pages of a file that the process wrote: some of its pages count
                           as Anonymous, and the core does not tell which */

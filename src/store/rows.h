@@ -66,7 +66,7 @@ int cf_rows_types(struct cf_db *db, const struct cf_types *types, struct cf_err 
 int cf_rows_size_types(struct cf_db *db, const struct cf_size_types *sizes,
                        const struct cf_types *types, struct cf_err *err);
 
-/* rows_budget.c: budget; tunable; meta's cpus, arena_limit (0: NULL) and its formula. */
+/* rows_budget.c: budget, runtime; tunable; meta's cpus, arena_limit (0: NULL) and its formula. */
 int cf_rows_budget(struct cf_db *db, const struct cf_budget *budget, struct cf_err *err);
 int cf_rows_tunables(struct cf_db *db, const struct cf_tunables *tunables, struct cf_err *err);
 int cf_rows_arena_limit(struct cf_db *db, unsigned cpus, uint64_t limit, const char *formula,

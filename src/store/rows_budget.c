@@ -1,11 +1,32 @@
+#include "runtime/runtimes.h"
 #include "store/insert.h"
 #include "store/rows.h"
+
+static bool has_memory(const struct cf_budget *budget, uint8_t runtime) {
+    for (size_t i = 0; i < budget->rows.len; i++)
+        if (budget->rows.items[i].runtime == runtime)
+            return true;
+    return false;
+}
+
+static int add_runtimes(struct cf_db *db, const struct cf_budget *budget, struct cf_err *err) {
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    int status = cf_insert_begin(&in, db, "runtime", "name, advice", err);
+    for (uint8_t i = 1; status == CF_OK && i <= CF_NR_RUNTIMES; i++) {
+        if (!has_memory(budget, i))
+            continue;
+        cf_insert_text(&in, cf_runtime_of(i)->name);
+        cf_insert_text(&in, cf_runtime_of(i)->advice);
+        status = cf_insert_row(&in, err);
+    }
+    return status;
+}
 
 int cf_rows_budget(struct cf_db *db, const struct cf_budget *budget, struct cf_err *err) {
     CF_CLEANUP_INSERT struct cf_insert in = {0};
     int status = cf_insert_begin(&in, db, "budget",
                                  "kind, label, is_anonymous, mappings, mapped_bytes,"
-                                 " resident_bytes, copied_max_bytes",
+                                 " resident_bytes, copied_max_bytes, runtime, area",
                                  err);
     for (size_t i = 0; status == CF_OK && i < budget->rows.len; i++) {
         const struct cf_budget_row *row = &budget->rows.items[i];
@@ -16,9 +37,12 @@ int cf_rows_budget(struct cf_db *db, const struct cf_budget *budget, struct cf_e
         cf_insert_u64(&in, row->mapped_bytes);
         cf_insert_u64_if(&in, row->resident.known, row->resident.bytes);
         cf_insert_u64(&in, row->copied_max_bytes);
+        const struct cf_runtime *runtime = cf_runtime_of(row->runtime);
+        cf_insert_text(&in, runtime != NULL ? runtime->name : NULL);
+        cf_insert_text(&in, cf_claim_area_name(row->area));
         status = cf_insert_row(&in, err);
     }
-    return status;
+    return status == CF_OK ? add_runtimes(db, budget, err) : status;
 }
 
 int cf_rows_tunables(struct cf_db *db, const struct cf_tunables *tunables, struct cf_err *err) {

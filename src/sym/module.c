@@ -158,6 +158,16 @@ const struct cf_module *cf_modules_find_libc(const struct cf_modules *modules) {
     return NULL;
 }
 
+const struct cf_module *cf_modules_find_prefix(const struct cf_modules *modules,
+                                               const char *prefix) {
+    for (size_t i = 0; i < modules->list.len; i++) {
+        const struct cf_module *module = &modules->list.items[i];
+        if (strncmp(cf_base_name(module->path), prefix, strlen(prefix)) == 0)
+            return module;
+    }
+    return NULL;
+}
+
 const struct cf_module *cf_modules_find_exe(const struct cf_modules *modules) {
     static const uint64_t kinds[] = {AT_PHDR, AT_ENTRY};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {

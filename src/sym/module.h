@@ -52,6 +52,9 @@ const struct cf_module *cf_modules_of_file(const struct cf_modules *modules, siz
 const struct cf_module *cf_modules_find(const struct cf_modules *modules, uint64_t addr);
 /* The first ELF module that looks like libc by its file's name, or NULL. */
 const struct cf_module *cf_modules_find_libc(const struct cf_modules *modules);
+/* The first module whose file's name begins with `prefix`, or NULL. */
+const struct cf_module *cf_modules_find_prefix(const struct cf_modules *modules,
+                                               const char *prefix);
 /* The program's own file: the module that holds its entry point or program headers, or NULL. */
 const struct cf_module *cf_modules_find_exe(const struct cf_modules *modules);
 

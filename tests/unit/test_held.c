@@ -96,13 +96,17 @@ static void a_runtimes_heap_counts_as_one_holder(void **state) {
     rw_root(w, CF_ROOT_GLOBAL, 0, d);
     rw_mark(w);
     struct cf_claims claims = {.rows = {0}};
-    static const char *const labels[] = {"V8 heap", "another", "V8 heap"};
+    static const struct cf_claimant who[] = {
+        {CF_CLAIM_MANAGED, "one", 1, CF_AREA_OBJECTS},
+        {CF_CLAIM_MANAGED, "another", 1, CF_AREA_CODE},
+        {CF_CLAIM_MANAGED, "one", 1, CF_AREA_OBJECTS},
+    };
     for (unsigned i = 0; i < 3; i++)
-        assert_int_equal(cf_claims_add(&claims, CF_CLAIM_MANAGED, page + i * 512,
-                                       page + (i + 1) * 512, labels[i], NULL),
+        assert_int_equal(cf_claims_add_for(&claims, &who[i], page + i * 512, page + (i + 1) * 512,
+                                           NULL),
                          CF_OK);
     assert_int_equal(cf_claims_seal(&claims, NULL), CF_OK);
-    struct cf_held held = {.kind = CF_ROOT_MAPPING, .thread = -1, .heap = "V8 heap",
+    struct cf_held held = {.kind = CF_ROOT_MAPPING, .thread = -1, .heap = claims.rows.items,
                            .claims = &claims};
     struct cf_held_marks marks = {.mem = w->mem, .reach = &w->reach};
     assert_int_equal(cf_held_count(NULL, &marks, &held, NULL), CF_OK);

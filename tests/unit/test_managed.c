@@ -10,7 +10,8 @@
 #include <string.h>
 
 #include "space/allocators.h"
-#include "runtime/managed.h"
+#include "runtime/golang.h"
+#include "runtime/runtimes.h"
 #include "base/cleanup.h"
 #include "synth.h"
 
@@ -63,20 +64,64 @@ static void find(struct world *w) {
     const struct cf_managed managed = {
         .mem = w->mem, .modules = w->modules, .taken = &w->taken, .out = &w->found};
     assert_int_equal(cf_claims_seal(&w->taken, NULL), CF_OK);
-    assert_int_equal(cf_managed_claim(&managed, NULL), CF_OK);
+    assert_int_equal(cf_runtimes_claim(&managed, NULL), CF_OK);
     assert_int_equal(cf_claims_seal(&w->found, NULL), CF_OK);
 }
 
-/* Bytes that are claimed under `label`; the kind is always the same. */
+/* Bytes that are claimed under `label`; the kind is always the same, and who claims is known. */
 static uint64_t claimed(const struct world *w, const char *label) {
     uint64_t bytes = 0;
     for (size_t i = 0; i < w->found.rows.len; i++) {
         const struct cf_claim *claim = &w->found.rows.items[i];
         assert_int_equal(claim->kind, CF_CLAIM_MANAGED);
+        assert_non_null(cf_runtime_of(claim->runtime));
+        assert_int_not_equal(claim->area, CF_AREA_NONE);
         if (strcmp(claim->label, label) == 0)
             bytes += claim->end - claim->start;
     }
     return bytes;
+}
+
+/* ---- the table ---- */
+
+static void a_runtime_is_recognised_by_what_it_brings_and_not_elsewhere(void **state) {
+    (void)state;
+    static const struct {
+        const struct cf_runtime *runtime;
+        const char *exe, *library;
+    } cases[] = {
+        {&cf_runtime_hotspot, "/usr/bin/java", "/usr/lib/jvm/lib/server/libjvm.so"},
+        {&cf_runtime_cpython, "/usr/bin/python3.12", "/usr/lib/libz.so.1"},
+        {&cf_runtime_cpython, "/usr/sbin/uwsgi", "/usr/lib/libpython3.11.so.1.0"},
+        {&cf_runtime_dotnet, "/usr/bin/dotnet", "/usr/share/dotnet/libcoreclr.so"},
+        {NULL, "/usr/sbin/nginx", "/usr/lib/libz.so.1"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        CF_CLEANUP(close_world) struct world w = new_world(CF_MACHINE_X86_64, cases[i].exe);
+        synth_segment(w.synth, HEAP, PAGE, SYNTH_R);
+        synth_file(w.synth, HEAP, HEAP + PAGE, 0, cases[i].library);
+        open_world(&w);
+        for (size_t j = 0; j < CF_NR_RUNTIMES; j++)
+            if (cf_runtimes[j]->recognises != NULL)
+                assert_int_equal(cf_runtimes[j]->recognises(w.mem, w.modules),
+                                 cf_runtimes[j] == cases[i].runtime);
+    }
+}
+
+static void every_row_of_the_table_is_whole(void **state) {
+    (void)state;
+    assert_null(cf_runtime_of(0));
+    assert_null(cf_runtime_of(CF_NR_RUNTIMES + 1));
+    for (uint8_t i = 1; i <= CF_NR_RUNTIMES; i++) {
+        const struct cf_runtime *runtime = cf_runtime_of(i);
+        assert_true(runtime->name[0] != '\0' && runtime->advice[0] != '\0');
+        assert_non_null(runtime->suffix);
+        assert_non_null(runtime->claim);
+        assert_int_equal(runtime->open_objects != NULL, runtime->name_object != NULL);
+        assert_int_equal(runtime->open_objects != NULL, runtime->state_bytes > 0);
+        for (uint8_t j = 1; j < i; j++)
+            assert_string_not_equal(cf_runtime_of(j)->name, runtime->name);
+    }
 }
 
 /* ---- V8 ---- */
@@ -525,6 +570,8 @@ static void a_core_without_anonymous_memory_is_told_from_a_small_one(void **stat
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_runtime_is_recognised_by_what_it_brings_and_not_elsewhere),
+        cmocka_unit_test(every_row_of_the_table_is_whole),
         cmocka_unit_test(pages_of_v8_are_known_by_their_header),
         cmocka_unit_test(the_reserve_behind_a_page_of_v8_is_its),
         cmocka_unit_test(what_only_resembles_a_page_of_v8_is_none),

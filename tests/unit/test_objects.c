@@ -7,7 +7,8 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "runtime/objects.h"
+#include "runtime/jvm.h"
+#include "runtime/runtimes.h"
 #include "core/core.h"
 #include "synth.h"
 
@@ -24,7 +25,16 @@ struct world {
     struct cf_modules *modules;
     struct cf_claims claims;
     struct cf_objects objects;
+    struct cf_hotspot hotspot; /* as VMStructs would have told it */
 };
+
+static uint8_t number_of(const struct cf_runtime *runtime) {
+    for (uint8_t i = 1; i <= CF_NR_RUNTIMES; i++)
+        if (cf_runtime_of(i) == runtime)
+            return i;
+    fail();
+    return 0;
+}
 
 static bool find_variable(void *source, const char *name, uint64_t *addr) {
     (void)source;
@@ -39,7 +49,7 @@ static bool find_variable(void *source, const char *name, uint64_t *addr) {
     return false;
 }
 
-static struct world begin(const char *label) {
+static struct world begin(const struct cf_runtime *runtime, enum cf_claim_area area) {
     struct world w = {.synth = synth_new(CF_MACHINE_X86_64)};
     synth_segment(w.synth, VARIABLES, PAGE, SYNTH_RW);
     synth_put_u32(w.synth, VARIABLES, 12);
@@ -49,9 +59,8 @@ static struct world begin(const char *label) {
     synth_segment(w.synth, HEAP, 4 * PAGE, SYNTH_RW);
     synth_segment(w.synth, OTHER, PAGE, SYNTH_RW);
     synth_segment(w.synth, LIBJVM, PAGE, SYNTH_RW);
-    assert_int_equal(cf_claims_add(&w.claims, CF_CLAIM_MANAGED, HEAP, HEAP + 4 * PAGE, label,
-                                   NULL),
-                     CF_OK);
+    const struct cf_claimant who = {CF_CLAIM_MANAGED, "its heap", number_of(runtime), area};
+    assert_int_equal(cf_claims_add_for(&w.claims, &who, HEAP, HEAP + 4 * PAGE, NULL), CF_OK);
     assert_int_equal(cf_claims_add(&w.claims, CF_CLAIM_STACK, OTHER, OTHER + PAGE, "", NULL),
                      CF_OK);
     assert_int_equal(cf_claims_seal(&w.claims, NULL), CF_OK);
@@ -68,10 +77,14 @@ static void settle(struct world *w) {
     assert_int_equal(cf_core_open(NULL, synth_fd(w->synth), "toy", &w->core, &err), CF_OK);
     assert_int_equal(cf_mem_new(NULL, w->core, &w->mem, &err), CF_OK);
     assert_int_equal(cf_modules_new(w->mem, &w->modules, &err), CF_OK);
-    cf_objects_init(&w->objects, w->mem, w->modules, &w->claims, &variables);
+    const struct cf_objects_input input = {
+        .mem = w->mem, .modules = w->modules, .claims = &w->claims, .variables = &variables,
+    };
+    assert_int_equal(cf_objects_open(&w->objects, &input, NULL), CF_OK);
 }
 
 static void end(struct world *w) {
+    cf_objects_fini(&w->objects);
     cf_claims_fini(&w->claims);
     cf_modules_free(w->modules);
     cf_mem_free(w->mem);
@@ -81,7 +94,11 @@ static void end(struct world *w) {
 
 static void assert_name(const struct world *w, uint64_t addr, const char *name) {
     char out[64];
-    bool is_known = cf_objects_name(&w->objects, addr, out, sizeof out);
+    const struct cf_claim *heap = cf_objects_heap(&w->objects, addr);
+    bool is_known = heap != NULL && w->hotspot.mem == NULL
+                        ? cf_objects_name(&w->objects, heap, addr, out, sizeof out)
+                        : heap != NULL && cf_hotspot_name(&w->hotspot, addr, heap->start, out,
+                                                          sizeof out);
     assert_int_equal(is_known, name != NULL);
     if (name != NULL)
         assert_string_equal(out, name);
@@ -89,9 +106,9 @@ static void assert_name(const struct world *w, uint64_t addr, const char *name) 
 
 static void a_heap_has_its_label_and_nothing_else_has(void **state) {
     (void)state;
-    struct world w = begin("V8 heap (node)");
+    struct world w = begin(&cf_runtime_v8, CF_AREA_OBJECTS);
     settle(&w);
-    assert_string_equal(cf_objects_heap(&w.objects, HEAP + 8), "V8 heap (node)");
+    assert_string_equal(cf_objects_heap(&w.objects, HEAP + 8)->label, "its heap");
     assert_null(cf_objects_heap(&w.objects, HEAP + 4 * PAGE));
     assert_null(cf_objects_heap(&w.objects, OTHER + 8)); /* claimed, but no runtime's */
     assert_null(cf_objects_heap(&w.objects, CLASSES));
@@ -111,7 +128,7 @@ static void put_map(struct world *w, uint64_t at, unsigned type) {
 
 static void an_object_of_v8_is_known_by_its_map(void **state) {
     (void)state;
-    struct world w = begin("V8 heap (node)");
+    struct world w = begin(&cf_runtime_v8, CF_AREA_OBJECTS);
     put_map(&w, HEAP + 0x100, BUFFER_TYPE);
     put_map(&w, HEAP + 0x140, VIEW_TYPE);
     put_map(&w, HEAP + 0x180, 1057);
@@ -129,7 +146,7 @@ static void an_object_of_v8_is_known_by_its_map(void **state) {
 
 static void what_the_collector_moved_is_known_by_where_it_went(void **state) {
     (void)state;
-    struct world w = begin("V8 heap (node)");
+    struct world w = begin(&cf_runtime_v8, CF_AREA_OBJECTS);
     put_map(&w, HEAP + 0x100, BUFFER_TYPE);
     put(&w, HEAP + 0x400, HEAP + 0x800); /* moved twice */
     put(&w, HEAP + 0x800, HEAP + 0xc00);
@@ -139,6 +156,26 @@ static void what_the_collector_moved_is_known_by_where_it_went(void **state) {
     assert_name(&w, HEAP + 0x430, "JSArrayBuffer");
     assert_name(&w, HEAP + 0xe10, NULL);
     end(&w);
+}
+
+static void only_the_heap_of_the_same_runtime_has_its_objects(void **state) {
+    (void)state;
+    const struct {
+        const struct cf_runtime *runtime;
+        enum cf_claim_area area;
+    } cases[] = {
+        {&cf_runtime_hotspot, CF_AREA_OBJECTS}, {&cf_runtime_golang, CF_AREA_OBJECTS},
+        {&cf_runtime_cpython, CF_AREA_OBJECTS}, {&cf_runtime_v8, CF_AREA_CODE},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct world w = begin(cases[i].runtime, cases[i].area);
+        put_map(&w, HEAP + 0x100, BUFFER_TYPE);
+        put(&w, HEAP + 0x400, HEAP + 0x100 + 1);
+        settle(&w);
+        assert_non_null(cf_objects_heap(&w.objects, HEAP + 0x430));
+        assert_name(&w, HEAP + 0x430, NULL);
+        end(&w);
+    }
 }
 
 /* ---- HotSpot ---- */
@@ -154,11 +191,10 @@ static void put_class(struct world *w, uint64_t klass, uint32_t layout, const ch
     synth_put(w->synth, klass + 0x40 + BODY_AT, name, strlen(name));
 }
 
-/* As VMStructs would have told it. */
 static void settle_java(struct world *w) {
     settle(w);
-    w->objects.hotspot = (struct cf_hotspot){
-        .is_known = true, .code_start = LIBJVM, .code_end = LIBJVM + PAGE, .has_narrow = true,
+    w->hotspot = (struct cf_hotspot){
+        .mem = w->mem, .code_start = LIBJVM, .code_end = LIBJVM + PAGE, .has_narrow = true,
         .class_base = CLASSES, .class_shift = SHIFT, .name_at = NAME_AT, .layout_at = LAYOUT_AT,
         .length_at = LENGTH_AT, .body_at = BODY_AT,
     };
@@ -179,7 +215,7 @@ static void an_object_of_java_is_known_by_its_class(void **state) {
         {1 | narrow(klass) << 42, 0},
     };
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
-        struct world w = begin("Java heap (HotSpot)");
+        struct world w = begin(&cf_runtime_hotspot, CF_AREA_OBJECTS);
         put_class(&w, klass, 64, "java/nio/DirectByteBuffer");
         put(&w, HEAP + 0x400, heads[i].mark);
         put(&w, HEAP + 0x408, heads[i].second);
@@ -193,7 +229,7 @@ static void an_object_of_java_is_known_by_its_class(void **state) {
 
 static void an_array_reaches_as_far_as_it_is_long(void **state) {
     (void)state;
-    struct world w = begin("Java heap (HotSpot)");
+    struct world w = begin(&cf_runtime_hotspot, CF_AREA_OBJECTS);
     put_class(&w, CLASSES + 0x200, 0xc0u << 24 | 16u << 16 | 11u << 8 | 3u, "[J");
     put(&w, HEAP + 0x400, 1);
     put(&w, HEAP + 0x408, narrow(CLASSES + 0x200) | 6ull << 32); /* six longs */
@@ -208,7 +244,7 @@ static void only_a_name_is_told(void **state) {
     (void)state;
     static const char *const names[] = {"secret=1", "a\x1b[31m", ""};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct world w = begin("Java heap (HotSpot)");
+        struct world w = begin(&cf_runtime_hotspot, CF_AREA_OBJECTS);
         put_class(&w, CLASSES + 0x200, 64, names[i]);
         put(&w, HEAP + 0x400, 1);
         put(&w, HEAP + 0x408, narrow(CLASSES + 0x200));
@@ -220,7 +256,7 @@ static void only_a_name_is_told(void **state) {
 
 static void what_has_no_functions_of_libjvm_is_no_class(void **state) {
     (void)state;
-    struct world w = begin("Java heap (HotSpot)");
+    struct world w = begin(&cf_runtime_hotspot, CF_AREA_OBJECTS);
     put_class(&w, CLASSES + 0x200, 64, "java/lang/Object");
     put(&w, CLASSES + 0x200, OTHER);
     put(&w, HEAP + 0x400, 1);
@@ -235,6 +271,7 @@ int main(void) {
         cmocka_unit_test(a_heap_has_its_label_and_nothing_else_has),
         cmocka_unit_test(an_object_of_v8_is_known_by_its_map),
         cmocka_unit_test(what_the_collector_moved_is_known_by_where_it_went),
+        cmocka_unit_test(only_the_heap_of_the_same_runtime_has_its_objects),
         cmocka_unit_test(an_object_of_java_is_known_by_its_class),
         cmocka_unit_test(an_array_reaches_as_far_as_it_is_long),
         cmocka_unit_test(only_a_name_is_told),

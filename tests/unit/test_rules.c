@@ -220,6 +220,11 @@ static void a_finding_is_worth_its_line(void **state) {
          "UPDATE budget SET kind = 'managed heap', mapped_bytes = resident_bytes"
          " WHERE kind = 'other anonymous'",
          "finding_id = 1 AND advice LIKE 'Look at the runtime''s own heap first%'", 1},
+        {{NULL, 4, 10, 1, 1, 1, 100, 0},
+         "UPDATE budget SET kind = 'managed heap', label = 'V8 heap (node)', runtime = 'V8',"
+         " mapped_bytes = resident_bytes WHERE kind = 'other anonymous';"
+         "INSERT INTO runtime VALUES ('V8', 'Look at V8'), ('Go', 'Look at Go')",
+         "finding_id = 1 AND advice = 'Look at V8'", 1},
         {{NULL, 1, 30, 0, 0, 0, 1, 0},
          "INSERT INTO size_class VALUES (0, 'live', 64, 400000);"
          "INSERT INTO size_type VALUES (64, 'Session', 399999), (64, '(text)', 1)",
@@ -278,11 +283,14 @@ static void a_heap_in_shared_memory_is_outside_malloc(void **state) {
         static const struct judged small = {"healthy", 1, 7, 1, 1, 1, 1, 0};
         CF_CLEANUP_DB struct cf_db *db = memory_db();
         struct cf_err err;
-        char sql[256];
+        char sql[512];
         fill_tables(db, &small);
         (void)snprintf(sql, sizeof sql,
-                       "INSERT INTO budget (kind, label, is_anonymous, mappings, mapped_bytes)"
-                       " VALUES ('managed heap', 'Java heap (HotSpot, ZGC)', 0, 3, %d << 20)",
+                       "INSERT INTO budget (kind, label, is_anonymous, mappings, mapped_bytes,"
+                       " runtime, area) VALUES ('managed heap', 'Java heap (HotSpot, ZGC)', 0, 3,"
+                       " %d << 20, 'HotSpot', 'objects'),"
+                       " ('managed heap', 'Java class data', 0, 3, 900 << 20, 'HotSpot',"
+                       " 'classes')",
                        i == 0 ? 300 : 20);
         must(db, sql);
         if (cf_rules_judge(db, &err) != CF_OK)
