@@ -71,6 +71,8 @@ static int make_budget(struct cf_process *process, const struct cf_reading *read
     if (status == CF_OK)
         status = cf_budget_claim_stacks(&process->claims, process->stacks, err);
     if (status == CF_OK)
+        status = cf_budget_claim_bss(&process->claims, reading->mem, err);
+    if (status == CF_OK)
         status = cf_claims_seal(&process->claims, err);
     if (status == CF_OK)
         status = claim_managed(process, reading, err);

@@ -11,6 +11,7 @@
 #include "core/core.h"
 #include "core/rss_guard.h"
 #include "ptmalloc/planes.h"
+#include "sym/bss.h"
 
 enum { TLS_BELOW_BYTES = 16384, TLS_ABOVE_BYTES = 8192 }; /* only a label: the block is not known */
 
@@ -34,6 +35,7 @@ struct finder {
     struct ranges labels; /* stacks and thread-local storage */
     const struct cf_region *region; /* at hand */
     int32_t file;         /* of the module that the region at hand belongs to, or -1 */
+    uint64_t bss_end;     /* up to here it does, where it is a module's .bss; else its own end */
     bool has_anonymous;   /* the core holds private anonymous data at all */
     struct cf_err *err;
 };
@@ -212,9 +214,25 @@ static int add_root(struct finder *finder, uint64_t start, uint64_t end, enum cf
     return CF_OK;
 }
 
-/* A piece of the region at hand that is not malloc's: what stacks and TLS do not claim is data. */
+/* What is left of a piece when malloc, stacks and TLS have theirs: a module's data, and behind its
+ * .bss whatever else was mapped there. */
+static int add_data(struct finder *finder, uint64_t start, uint64_t end) {
+    int32_t file = finder->file;
+    uint64_t until = finder->bss_end < end ? finder->bss_end : end;
+    int status = CF_OK;
+    if (file >= 0 && start < until) {
+        status = add_root(finder, start, until, CF_ROOT_GLOBAL, -1);
+        start = until;
+    }
+    finder->file = -1;
+    if (status == CF_OK && start < end)
+        status = add_root(finder, start, end, CF_ROOT_MAPPING, -1);
+    finder->file = file;
+    return status;
+}
+
+/* A piece of the region at hand that is not malloc's. */
 static int add_piece(struct finder *finder, uint64_t start, uint64_t end) {
-    enum cf_root_kind kind = finder->file >= 0 ? CF_ROOT_GLOBAL : CF_ROOT_MAPPING;
     int status = CF_OK;
     while (status == CF_OK && start < end) {
         const struct range *label = next_range(&finder->labels, start);
@@ -224,7 +242,7 @@ static int add_piece(struct finder *finder, uint64_t start, uint64_t end) {
             start = until;
         } else {
             uint64_t until = label != NULL && label->start < end ? label->start : end;
-            status = add_root(finder, start, until, kind, -1);
+            status = add_data(finder, start, until);
             start = until;
         }
     }
@@ -288,12 +306,16 @@ static int add_regions(struct finder *finder) {
         finder->region = cf_mem_region(finder->mem, i);
         const struct cf_region *next = i + 1 < nr ? cf_mem_region(finder->mem, i + 1) : NULL;
         finder->file = module_of(finder, previous);
+        finder->bss_end = finder->region->end;
+        (void)cf_bss_of(finder->mem, i, &finder->bss_end);
         previous = finder->region;
         if (!may_hold_pointers(finder, next))
             continue;
         int status = add_region(finder);
         if (status != CF_OK)
             return status;
+        if (finder->bss_end < finder->region->end)
+            finder->file = -1; /* nor is what follows the module's */
     }
     return CF_OK;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "space/uses.h"
+#include "sym/bss.h"
 #include "base/err.h"
 #include "base/path.h"
 
@@ -43,6 +44,18 @@ int cf_budget_claim_stacks(struct cf_claims *claims, const struct cf_stacks *sta
             return status;
     }
     return CF_OK;
+}
+
+int cf_budget_claim_bss(struct cf_claims *claims, const struct cf_mem *mem, struct cf_err *err) {
+    int status = CF_OK;
+    for (size_t i = 0; i < cf_mem_nr_regions(mem) && status == CF_OK; i++) {
+        uint64_t end;
+        enum cf_bss bss = cf_bss_of(mem, i, &end);
+        if (bss != CF_BSS_NONE)
+            status = cf_claims_add(claims, CF_CLAIM_MODULE_BSS, cf_mem_region(mem, i)->start, end,
+                                   bss == CF_BSS_KNOWN ? "" : "end not in the core (guess)", err);
+    }
+    return status;
 }
 
 struct division {

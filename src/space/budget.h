@@ -42,11 +42,15 @@ struct cf_budget {
     uint64_t nr_copied;                  /* mappings that these are of, each with a page at least */
 };
 
-/* malloc's own memory, and the stacks. */
+/* malloc's own memory, and the stacks. CF_ENOMEM only. */
 int cf_budget_claim_malloc(struct cf_claims *claims, const struct cf_ptmalloc *pt,
                            struct cf_err *err);
 int cf_budget_claim_stacks(struct cf_claims *claims, const struct cf_stacks *stacks,
                            struct cf_err *err);
+
+/* The .bss of modules (sym/bss.h): after malloc and the stacks, and before whoever looks through
+ * anonymous memory. Where its end is not known the label says that it is a guess. */
+int cf_budget_claim_bss(struct cf_claims *claims, const struct cf_mem *mem, struct cf_err *err);
 
 /* Divides the address space by `claims` (sealed). `budget` starts all zero. CF_ENOMEM only. */
 int cf_budget_make(struct cf_budget *budget, const struct cf_mem *mem,

@@ -9,48 +9,12 @@
 
 enum {
     VSYSCALL_PAGES = 0xa00000, /* below the end of the address space */
-    IMAGE_ROWS_MAX = 64,
 };
-
-/* The row of NT_FILE with the file's beginning: the few rows of an image follow each other. */
-static const struct cf_core_file *first_row(const struct cf_core *core, size_t file) {
-    const struct cf_core_file *row = cf_core_file(core, file);
-    for (size_t steps = 0; steps <= file && steps < IMAGE_ROWS_MAX; steps++) {
-        const struct cf_core_file *below = cf_core_file(core, file - steps);
-        if (strcmp(below->path, row->path) != 0)
-            return NULL;
-        if (below->offset_bytes == 0)
-            return below;
-    }
-    return NULL;
-}
-
-bool cf_region_is_elf(const struct cf_mem *mem, size_t index) {
-    const struct cf_region *region = cf_mem_region(mem, index);
-    if (region->file < 0)
-        return false;
-    const struct cf_core *core = cf_mem_core(mem);
-    const struct cf_core_file *first = first_row(core, (size_t)region->file);
-    unsigned char magic[SELFMAG];
-    if (first != NULL && cf_mem_read(mem, first->start, magic, sizeof magic))
-        return memcmp(magic, ELFMAG, SELFMAG) == 0;
-    const char *path = cf_core_file(core, (size_t)region->file)->path;
-    return strstr(cf_base_name(path), ".so") != NULL || strstr(path, "/bin/") != NULL;
-}
-
-bool cf_region_is_bss(const struct cf_mem *mem, size_t index) {
-    const struct cf_region *region = cf_mem_region(mem, index);
-    if (index == 0 || region->kind != CF_REGION_ANONYMOUS || region->file >= 0)
-        return false;
-    const struct cf_region *below = cf_mem_region(mem, index - 1);
-    return below->end == region->start && below->kind == CF_REGION_FILE &&
-           (below->flags & PF_W) != 0 && cf_region_is_elf(mem, index - 1);
-}
 
 static bool is_anonymous(const struct cf_mem *mem, size_t index) {
     const struct cf_region *region = cf_mem_region(mem, index);
     return region->kind == CF_REGION_ANONYMOUS && region->file < 0 &&
-           region->start < UINT64_MAX - VSYSCALL_PAGES && !cf_region_is_bss(mem, index);
+           region->start < UINT64_MAX - VSYSCALL_PAGES;
 }
 
 struct cf_unclaimed cf_unclaimed_from(const struct cf_mem *mem, const struct cf_claims *claims,
@@ -93,12 +57,13 @@ bool cf_unclaimed_next(struct cf_unclaimed *walk, struct cf_piece *out) {
     return false;
 }
 
-/* [start, end) is mapped without a gap, and none of it is claimed. */
+/* [start, end) is mapped without a gap, and none of it is claimed but as a module's .bss. */
 static bool only_files_between(const struct cf_mem *mem, const struct cf_claims *claims,
                                uint64_t start, uint64_t end) {
-    size_t claim = cf_claims_above(claims, start);
-    if (claim < claims->rows.len && claims->rows.items[claim].start < end)
-        return false;
+    for (size_t i = cf_claims_above(claims, start);
+         i < claims->rows.len && claims->rows.items[i].start < end; i++)
+        if (claims->rows.items[i].kind != CF_CLAIM_MODULE_BSS)
+            return false;
     for (size_t i = cf_mem_lower_bound(mem, start); start < end; i++) {
         if (i >= cf_mem_nr_regions(mem) || cf_mem_region(mem, i)->start > start)
             return false;

@@ -1,7 +1,7 @@
 /*
  * Anonymous memory that nobody has claimed yet, as pieces in the order of addresses: private, no
- * file behind it, no module's .bss, none of the kernel's own pages. What finders of runtimes and
- * allocators look through, and all that a guess of theirs may take.
+ * file behind it, none of the kernel's own pages; modules' .bss is claimed by then. What finders of
+ * runtimes and allocators look through, and all that a guess of theirs may take.
  */
 #ifndef CF_SPACE_UNCLAIMED_H
 #define CF_SPACE_UNCLAIMED_H
@@ -64,10 +64,5 @@ int cf_unclaimed_take(const struct cf_mem *mem, const struct cf_claims *claims, 
 int cf_unclaimed_take_reserve(const struct cf_mem *mem, const struct cf_claims *claims,
                               uint64_t end, const struct cf_claimant *who,
                               struct cf_claims *out, struct cf_err *err);
-
-/* Anonymous memory right behind a module's writable data is its .bss. */
-bool cf_region_is_bss(const struct cf_mem *mem, size_t index);
-/* The file of a region is an ELF image, by its own first bytes or else by its name. */
-bool cf_region_is_elf(const struct cf_mem *mem, size_t index);
 
 #endif

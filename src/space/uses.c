@@ -2,7 +2,7 @@
 
 #include <elf.h>
 
-#include "space/unclaimed.h"
+#include "sym/bss.h"
 
 #define VSYSCALL 0xffffffffff600000u
 
@@ -24,7 +24,7 @@ static enum cf_claim_kind nature(const struct cf_uses *walk, size_t index) {
     }
     if (region->file >= 0)
         return CF_CLAIM_HUGE; /* "/anon_hugepage (deleted)" */
-    return cf_region_is_bss(walk->mem, index) ? CF_CLAIM_MODULE_BSS : CF_CLAIM_ANONYMOUS;
+    return CF_CLAIM_ANONYMOUS;
 }
 
 /* A runtime's heap can be shared memory (ZGC) or a file's (an archive of classes). */

@@ -47,6 +47,7 @@ bool cf_image_phdr(const struct cf_image *image, unsigned index, struct cf_image
     out->type = image->is_64 ? phdr.p64.p_type : phdr.p32.p_type;
     out->vaddr = image->is_64 ? phdr.p64.p_vaddr : phdr.p32.p_vaddr;
     out->bytes = image->is_64 ? phdr.p64.p_filesz : phdr.p32.p_filesz;
+    out->mem_bytes = image->is_64 ? phdr.p64.p_memsz : phdr.p32.p_memsz;
     return true;
 }
 

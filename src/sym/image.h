@@ -23,7 +23,8 @@ struct cf_image {
 struct cf_image_phdr {
     uint32_t type;
     uint64_t vaddr;
-    uint64_t bytes; /* in the file */
+    uint64_t bytes;     /* in the file */
+    uint64_t mem_bytes; /* in memory */
 };
 
 /* True when an ELF header stands at `base`. */

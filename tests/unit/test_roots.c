@@ -129,6 +129,40 @@ static void what_was_writable_once_is_a_root_and_constants_are_not(void **state)
     world_fini(&w);
 }
 
+/* A library's data and one page of .bss; the kernel merged two pages of somebody else's with it. */
+static void what_lies_behind_a_bss_is_no_data_of_the_module(void **state) {
+    (void)state;
+    enum { LIB = 0x900000 };
+    struct {
+        Elf64_Ehdr header;
+        Elf64_Phdr phdrs[2];
+    } image = {
+        .header = {.e_phoff = sizeof(Elf64_Ehdr), .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 2},
+        .phdrs = {{.p_type = PT_LOAD, .p_memsz = PAGE},
+                  {.p_type = PT_LOAD, .p_vaddr = PAGE, .p_filesz = PAGE, .p_memsz = 2 * PAGE}},
+    };
+    memcpy(image.header.e_ident, ELFMAG, SELFMAG);
+    image.header.e_ident[EI_CLASS] = ELFCLASS64;
+    image.header.e_ident[EI_DATA] = ELFDATA2LSB;
+    struct world w;
+    world_init(&w);
+    synth_segment(w.synth, LIB, PAGE, SYNTH_R);
+    synth_put(w.synth, LIB, &image, sizeof image);
+    synth_segment(w.synth, LIB + PAGE, PAGE, SYNTH_RW);
+    synth_segment(w.synth, LIB + 2 * PAGE, 3 * PAGE, SYNTH_RW);
+    synth_file(w.synth, LIB, LIB + PAGE, 0, "/lib/libbar.so");
+    synth_file(w.synth, LIB + PAGE, LIB + 2 * PAGE, PAGE, "/lib/libbar.so");
+    find(&w);
+    const struct cf_root *bss = cf_roots_at(&w.roots, LIB + 3 * PAGE - 8);
+    const struct cf_root *other = cf_roots_at(&w.roots, LIB + 3 * PAGE);
+    assert_true(bss != NULL && other != NULL);
+    assert_string_equal(cf_root_kind_name(bss->kind), "global");
+    assert_string_equal(cf_root_kind_name(other->kind), "mapping");
+    assert_int_equal(other->end, LIB + 5 * PAGE);
+    assert_int_equal(other->file, -1);
+    world_fini(&w);
+}
+
 static void shared_memory_that_was_not_dumped_is_missing(void **state) {
     (void)state;
     struct world w;
@@ -165,6 +199,7 @@ static void a_stack_that_is_cut_off_is_missing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_writable_once_is_a_root_and_constants_are_not),
+        cmocka_unit_test(what_lies_behind_a_bss_is_no_data_of_the_module),
         cmocka_unit_test(shared_memory_that_was_not_dumped_is_missing),
         cmocka_unit_test(a_stack_that_is_cut_off_is_missing),
     };
