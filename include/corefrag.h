@@ -77,7 +77,7 @@ enum cf_outcome {
 };
 
 /* Which chunks the database lists. */
-enum cf_chunks { CF_CHUNKS_ALL, CF_CHUNKS_FREE, CF_CHUNKS_NONE, CF_CHUNKS_COMPACT };
+enum cf_chunks { CF_CHUNKS_ALL, CF_CHUNKS_FREE, CF_CHUNKS_NONE };
 
 enum cf_depth {
     CF_DEPTH_FULL,   /* malloc, and what its live chunks are: reachability, leaks, types, holders */
@@ -99,7 +99,6 @@ struct cf_options {
     bool debuginfod;        /* ask the servers of DEBUGINFOD_URLS: the one use of a network */
     bool retained;
     bool previews;          /* keep first words of texts, which are the process's memory */
-    bool safe;
     bool force;             /* overwrite an existing database */
 };
 

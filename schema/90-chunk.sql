@@ -1,17 +1,24 @@
--- The chunks. One compact row each; the address is the rowid. Everything else is computed:
+-- The chunks, those of heaps and mmapped ones. One short row each; the address is the rowid. Words
+-- and what follows from other columns is computed:
 --
 --     code   0 live    1 free    2 tcache   3 fast   4 top   5 fence   6 live, unreachable
+--            7 mmapped   8 mmapped, unreachable
 --
--- 0 and 1 cost no byte in SQLite's record format, so they stand for the commonest states. A
--- chunk's heap is found by its address, so that no row carries it. Whether live chunks were
--- examined at all is one row of meta. `state` is generated and takes no room.
+-- 0 and 1 cost no byte in SQLite's record format, so they stand for the commonest states. Whether
+-- live chunks were examined at all is one row of meta. `state` is generated and takes no room. A
+-- record may end before columns that have their default: most chunks of the main arena's first heap
+-- are 15 bytes. An mmapped chunk's arena and heap are NULL.
 CREATE TABLE chunk (
     address INTEGER PRIMARY KEY,
     size_bytes INTEGER NOT NULL,
     code INTEGER NOT NULL,
+    type_id INTEGER,
+    arena_id INTEGER DEFAULT 0,
+    heap_id INTEGER DEFAULT 0,
     state TEXT GENERATED ALWAYS AS
         (CASE code WHEN 0 THEN 'live' WHEN 1 THEN 'free' WHEN 2 THEN 'tcache' WHEN 3 THEN 'fast'
-                   WHEN 4 THEN 'top' WHEN 5 THEN 'fence' WHEN 6 THEN 'live' END) VIRTUAL
+                   WHEN 4 THEN 'top' WHEN 5 THEN 'fence' WHEN 6 THEN 'live'
+                   WHEN 7 THEN 'mmapped' WHEN 8 THEN 'mmapped' END) VIRTUAL
 );
 
 -- The large free chunks by size: an index over all would take as much room again. A query uses it
@@ -25,55 +32,92 @@ CREATE INDEX chunk_large_free ON chunk (size_bytes) WHERE state = 'free' AND (
     size_bytes >= 262144 OR size_bytes > 262144 OR size_bytes >= 524288 OR size_bytes > 524288 OR
     size_bytes >= 1000000 OR size_bytes > 1000000 OR
     size_bytes >= 1048576 OR size_bytes > 1048576);
+CREATE INDEX chunk_mmapped ON chunk (size_bytes) WHERE state = 'mmapped';
 
-CREATE TABLE mmapped_chunk (
-    address INTEGER PRIMARY KEY,
-    size_bytes INTEGER NOT NULL,
-    usable_bytes INTEGER NOT NULL,
-    state TEXT NOT NULL,
-    reachable INTEGER
+-- From the first heap of an arena to its last.
+CREATE TABLE arena_span (
+    arena_id INTEGER PRIMARY KEY,
+    start INTEGER NOT NULL,
+    end INTEGER NOT NULL
 );
 
--- Both branches have the same affinities (hence the casts): only then does SQLite flatten the union
--- into a query around it, so that filters and joins reach the keys.
+-- A selection over one table, since only that is flattened into every query around it: a LEFT JOIN
+-- takes no join and no union in.
 --
--- A chunk's heap is told twice. By the subquery it is found from the chunk, whatever the number of
--- heaps; by the range, the chunks are found from a heap, where a query names heap or arena. Which
--- way is taken is the planner's choice: heap is never ANALYZEd, so that it is held for too large a
--- table to go through when the query names an address alone.
+-- Filters on heap_id and arena_id need no index, which would take as much room as the table: a heap
+-- is a range of addresses. The conditions below say so of every row, and are always true. Where a
+-- query says heap_id = 3, SQLite puts 3 in the place of c.heap_id everywhere (propagation of
+-- constants), and what was a condition on a row becomes a range of the key. Where it says nothing,
+-- the conditions are evaluated for each row: the first ids stand in a CASE whose subqueries are
+-- evaluated once, which costs a quarter of a subquery for each row.
 CREATE VIEW v_chunk AS
 SELECT c.address, printf('0x%x', c.address) AS address_hex,
        c.address + (SELECT value / 4 FROM meta WHERE key = 'word_bits') AS user_address,
        printf('0x%x', c.address + (SELECT value / 4 FROM meta WHERE key = 'word_bits'))
            AS user_address_hex,
        c.size_bytes,
-       CAST(iif(c.code IN (4, 5), NULL,
-                c.size_bytes - (SELECT value / 8 FROM meta WHERE key = 'word_bits')) AS INTEGER)
+       CASE WHEN c.code IN (4, 5) THEN NULL
+            WHEN c.heap_id IS NULL
+            THEN c.size_bytes - (SELECT value FROM meta WHERE key = 'mmapped_header_bytes')
+            ELSE c.size_bytes - (SELECT value / 8 FROM meta WHERE key = 'word_bits') END
            AS usable_bytes,
-       h.arena_id, h.heap_id, c.state,
-       CAST(CASE c.code WHEN 0 THEN (SELECT 1 FROM meta WHERE key = 'reachability' AND value = 1)
-                        WHEN 6 THEN 0 END AS INTEGER) AS reachable,
-       c.address AS stored_at
-FROM heap h JOIN chunk c ON c.address >= h.start AND c.address < h.end AND
-     h.heap_id = (SELECT heap_id FROM heap WHERE start <= c.address ORDER BY start DESC LIMIT 1)
-UNION ALL
-SELECT m.address, printf('0x%x', m.address),
-       m.address + (SELECT value / 4 FROM meta WHERE key = 'word_bits'),
-       printf('0x%x', m.address + (SELECT value / 4 FROM meta WHERE key = 'word_bits')),
-       m.size_bytes, m.usable_bytes, CAST(NULL AS INTEGER), CAST(NULL AS INTEGER), m.state,
-       m.reachable, m.address
-FROM mmapped_chunk m;
+       c.arena_id, c.heap_id, c.state,
+       CASE WHEN c.code IN (0, 7)
+            THEN (SELECT 1 FROM meta WHERE key = 'reachability' AND value = 1)
+            WHEN c.code IN (6, 8) THEN 0 END AS reachable,
+       (SELECT t.type FROM type t WHERE t.type_id = c.type_id) AS type
+FROM chunk c
+WHERE c.address >= CASE c.heap_id
+          WHEN 0 THEN (SELECT start FROM heap WHERE heap_id = 0)
+          WHEN 1 THEN (SELECT start FROM heap WHERE heap_id = 1)
+          WHEN 2 THEN (SELECT start FROM heap WHERE heap_id = 2)
+          WHEN 3 THEN (SELECT start FROM heap WHERE heap_id = 3)
+          WHEN 4 THEN (SELECT start FROM heap WHERE heap_id = 4)
+          WHEN 5 THEN (SELECT start FROM heap WHERE heap_id = 5)
+          WHEN 6 THEN (SELECT start FROM heap WHERE heap_id = 6)
+          WHEN 7 THEN (SELECT start FROM heap WHERE heap_id = 7)
+          ELSE ifnull((SELECT start FROM heap s WHERE s.heap_id = c.heap_id), -9223372036854775807) END
+  AND c.address < CASE c.heap_id
+          WHEN 0 THEN (SELECT end FROM heap WHERE heap_id = 0)
+          WHEN 1 THEN (SELECT end FROM heap WHERE heap_id = 1)
+          WHEN 2 THEN (SELECT end FROM heap WHERE heap_id = 2)
+          WHEN 3 THEN (SELECT end FROM heap WHERE heap_id = 3)
+          WHEN 4 THEN (SELECT end FROM heap WHERE heap_id = 4)
+          WHEN 5 THEN (SELECT end FROM heap WHERE heap_id = 5)
+          WHEN 6 THEN (SELECT end FROM heap WHERE heap_id = 6)
+          WHEN 7 THEN (SELECT end FROM heap WHERE heap_id = 7)
+          ELSE ifnull((SELECT end FROM heap s WHERE s.heap_id = c.heap_id), 9223372036854775807) END
+  AND c.address >= CASE c.arena_id
+          WHEN 0 THEN (SELECT start FROM arena_span WHERE arena_id = 0)
+          WHEN 1 THEN (SELECT start FROM arena_span WHERE arena_id = 1)
+          WHEN 2 THEN (SELECT start FROM arena_span WHERE arena_id = 2)
+          WHEN 3 THEN (SELECT start FROM arena_span WHERE arena_id = 3)
+          WHEN 4 THEN (SELECT start FROM arena_span WHERE arena_id = 4)
+          WHEN 5 THEN (SELECT start FROM arena_span WHERE arena_id = 5)
+          WHEN 6 THEN (SELECT start FROM arena_span WHERE arena_id = 6)
+          WHEN 7 THEN (SELECT start FROM arena_span WHERE arena_id = 7)
+          ELSE ifnull((SELECT start FROM arena_span s WHERE s.arena_id = c.arena_id), -9223372036854775807) END
+  AND c.address < CASE c.arena_id
+          WHEN 0 THEN (SELECT end FROM arena_span WHERE arena_id = 0)
+          WHEN 1 THEN (SELECT end FROM arena_span WHERE arena_id = 1)
+          WHEN 2 THEN (SELECT end FROM arena_span WHERE arena_id = 2)
+          WHEN 3 THEN (SELECT end FROM arena_span WHERE arena_id = 3)
+          WHEN 4 THEN (SELECT end FROM arena_span WHERE arena_id = 4)
+          WHEN 5 THEN (SELECT end FROM arena_span WHERE arena_id = 5)
+          WHEN 6 THEN (SELECT end FROM arena_span WHERE arena_id = 6)
+          WHEN 7 THEN (SELECT end FROM arena_span WHERE arena_id = 7)
+          ELSE ifnull((SELECT end FROM arena_span s WHERE s.arena_id = c.arena_id), 9223372036854775807) END;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
-('v_chunk', '', '', 'One row for each chunk; see meta chunks for which ones are kept. Filters and joins on address, heap_id and arena_id seek; so does state = ''free'' AND size_bytes >= 4096 (also with another power of two up to 1 MiB) ORDER BY size_bytes. A query that both joins it and aggregates would compute all of it first: join in a WITH ... AS MATERIALIZED, aggregate over that.'),
+('v_chunk', '', '', 'One row for each chunk; see meta chunks for which ones are kept. Filters and joins on address seek; so do heap_id = N and arena_id = N (a number or a parameter; an arena seeks from its first heap to its last), state = ''mmapped'', and state = ''free'' AND size_bytes >= 4096 (also with another power of two up to 1 MiB) ORDER BY size_bytes. To join heaps, join their addresses: c.address >= h.start AND c.address < h.end; by heap_id alone all chunks are read.'),
 ('v_chunk', 'address', 'address', 'Its header; it covers [address, address + size_bytes).'),
-('v_chunk', 'address_hex', 'hex', 'address as text.'),
+('v_chunk', 'address_hex', 'hex', 'address as text, for showing only: look one up through address, as in address = 0x55d0c0de0010.'),
 ('v_chunk', 'user_address', 'address', 'What malloc returned: address and two words. To look one up, subtract two words (16 bytes on 64-bit) and filter on address.'),
-('v_chunk', 'user_address_hex', 'hex', 'user_address as text.'),
+('v_chunk', 'user_address_hex', 'hex', 'user_address as text, for showing only.'),
 ('v_chunk', 'size_bytes', 'bytes', 'The whole chunk, header included.'),
 ('v_chunk', 'usable_bytes', 'bytes', 'What malloc_usable_size says of it, or would; NULL for top and fence.'),
 ('v_chunk', 'arena_id', 'id', 'Arena; NULL for mmapped chunks.'),
 ('v_chunk', 'heap_id', 'id', 'Heap; NULL for mmapped chunks.'),
 ('v_chunk', 'state', 'text', 'live: held by the program or libc; mmapped: live, in a mapping of its own; free: in a bin; fast: in a fastbin; tcache: in a thread''s cache; top: the wilderness; fence: an end marker.'),
 ('v_chunk', 'reachable', '0/1', 'Something that is not dead may point to it (conservative: 1 is not proof that it is used); NULL: not examined.'),
-('v_chunk', 'stored_at', 'id', 'Key of the row that holds it: its address, and with --chunks compact that of the first chunk that begins in the same 4 KiB. There a filter on address alone reads everything; one that says stored_at > X - 4096 AND stored_at <= X AND address = X seeks in either.');
+('v_chunk', 'type', 'text', 'What it is, as in v_type; NULL: only its size is known, not live, or not examined.');

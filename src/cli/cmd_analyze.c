@@ -13,7 +13,6 @@ enum {
     KEY_CPUS,
     KEY_SMAPS,
     KEY_CGROUP,
-    KEY_SAFE,
     KEY_PREVIEWS,
     KEY_RETAINED,
     THREADS_MAX = 1024,
@@ -22,12 +21,11 @@ enum {
 
 static enum cf_chunks parse_chunks(struct argp_state *state, const char *arg) {
     static const char *const names[] = {
-        [CF_CHUNKS_ALL] = "all", [CF_CHUNKS_FREE] = "free", [CF_CHUNKS_NONE] = "none",
-        [CF_CHUNKS_COMPACT] = "compact"};
+        [CF_CHUNKS_ALL] = "all", [CF_CHUNKS_FREE] = "free", [CF_CHUNKS_NONE] = "none"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(arg, names[i]) == 0)
             return (enum cf_chunks)i;
-    argp_error(state, "--chunks is all, free, none or compact, not '%s'", arg);
+    argp_error(state, "--chunks is all, free or none, not '%s'", arg);
     return CF_CHUNKS_ALL;
 }
 
@@ -51,9 +49,6 @@ static error_t parse_analysis(int key, char *arg, struct argp_state *state) {
         return 0;
     case KEY_THREADS:
         analysis->options.threads = cli_parse_number(state, "--threads", arg, THREADS_MAX);
-        return 0;
-    case KEY_SAFE:
-        analysis->options.safe = true;
         return 0;
     case KEY_PREVIEWS:
         analysis->options.previews = true;
@@ -85,8 +80,7 @@ static const struct argp_option analysis_options[] = {
      0},
     {"force", KEY_FORCE, NULL, 0, "Overwrite an existing database", 0},
     {"chunks", KEY_CHUNKS, "WHICH", 0,
-     "Which chunks to list in v_chunk: all (default), free, none, compact (all, in a third of the "
-     "space; slower to query)",
+     "Which chunks to list in v_chunk: all (default), free, none",
      0},
     {"no-reach", KEY_NO_REACH, NULL, 0, "Leave out reachability: no leaks, types or holders", 0},
     {"retained", KEY_RETAINED, NULL, 0,
@@ -95,7 +89,6 @@ static const struct argp_option analysis_options[] = {
      "Keep the first words of texts in the database (v_preview), which else holds no bytes of the "
      "process",
      0},
-    {"safe", KEY_SAFE, NULL, 0, "Load the chunks by plain INSERT: slower, the same rows", 0},
     {"cpus", KEY_CPUS, "N", 0, "Cores that the process could use: decides malloc's arena limit", 0},
     {"smaps", KEY_SMAPS, "FILE", 0,
      "Compare with the kernel's own count: /proc/PID/smaps or smaps_rollup, saved before the core",

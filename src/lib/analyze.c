@@ -151,7 +151,7 @@ static int analyze_heap(struct run *run, struct cf_err *err) {
 }
 
 static const char *chunks_name(enum cf_chunks chunks) {
-    static const char *const names[] = {"all", "free", "none", "compact"};
+    static const char *const names[] = {"all", "free", "none"};
     return names[chunks];
 }
 
@@ -178,8 +178,7 @@ static int store_tables(struct run *run, enum cf_outcome outcome, struct cf_err 
     if (status == CF_OK)
         status = cf_rows_process(db, pt, run->reading.symbols, run->frames, err);
     if (status == CF_OK)
-        status = cf_rows_malloc(db, pt, run->sizes, run->holes, &run->kept, run->options->chunks,
-                                err);
+        status = cf_rows_malloc(db, pt, run->sizes, run->holes, &run->kept, err);
     if (status == CF_OK)
         status = cf_rows_holes(db, run->sizes, run->holes, cf_ptmalloc_nr_arenas(pt), err);
     if (status == CF_OK && run->reach != NULL)
@@ -208,10 +207,13 @@ static int store_tables(struct run *run, enum cf_outcome outcome, struct cf_err 
 static int store_chunks(struct run *run, struct cf_err *err) {
     struct cf_chunk_source source;
     uint64_t total = cf_sizes_nr_chunks(run->sizes);
-    cf_chunk_source_init(&source, cf_ptmalloc_map(run->reading.pt), run->options->chunks,
-                         run->reach != NULL ? cf_mark_plane(run->reach->mark) : NULL);
-    int status = cf_store_chunks(run->store, &source, total, run->options->safe,
-                                 run->options->threads, err);
+    struct cf_chunk_facts facts = {.types = run->types};
+    if (run->reach != NULL) {
+        facts.reached = cf_mark_plane(run->reach->mark);
+        facts.ranks = &run->reach->ranks;
+    }
+    cf_chunk_source_init(&source, cf_ptmalloc_map(run->reading.pt), run->options->chunks, &facts);
+    int status = cf_store_chunks(run->store, &source, total, run->options->threads, err);
     if (status == CF_OK)
         status = cf_rows_statistics(cf_store_db(run->store), source.rows, err);
     return status;

@@ -57,7 +57,7 @@ int cf_door_options(const struct cf_options *given, struct cf_options *out, stru
     static const struct shape shape = {sizeof *out, OPTIONS_LEAST, "cf_options"};
     int status = take(given, &shape, out, err);
     if (status == CF_OK)
-        status = check_range((unsigned)out->chunks, CF_CHUNKS_COMPACT, "cf_options.chunks", err);
+        status = check_range((unsigned)out->chunks, CF_CHUNKS_NONE, "cf_options.chunks", err);
     if (status == CF_OK)
         status = check_range((unsigned)out->depth, CF_DEPTH_MALLOC, "cf_options.depth", err);
     return status;

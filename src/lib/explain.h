@@ -30,7 +30,6 @@ struct cf_explain {
     int status;
     struct cf_err *err;
     bool has_heap, has_chunk;
-    bool is_compact; /* chunks are stored by the page */
     int64_t heap_id, arena_id, heap_start, heap_end;
     struct cf_explained_chunk chunk; /* that covers the address */
 };

@@ -63,8 +63,7 @@ static bool read_chunk(struct cf_explain *explain, int64_t address,
     CF_CLEANUP_STMT struct cf_stmt *stmt = NULL;
     if (!first_row(explain,
                    "SELECT address, size_bytes, coalesce(usable_bytes, -1), state,"
-                   " coalesce(reachable, -1) FROM v_chunk WHERE address = ?1"
-                   " AND stored_at > ?1 - 4096 AND stored_at <= ?1",
+                   " coalesce(reachable, -1) FROM v_chunk WHERE address = ?1",
                    address, 0, &stmt))
         return false;
     *out = (struct cf_explained_chunk){
@@ -77,48 +76,24 @@ static bool read_chunk(struct cf_explain *explain, int64_t address,
     return true;
 }
 
-/* The next chunk of a heap from an address, each by a seek: by the chunk's key, or by that of its
- * page where chunks are stored so. */
-enum step { AT_OR_BELOW, BELOW, ABOVE };
-
-static const char *step_query(const struct cf_explain *explain, enum step step) {
-    static const char *const by_chunk[] = {
-        [AT_OR_BELOW] = "SELECT max(address) FROM chunk WHERE address <= ?1",
-        [BELOW] = "SELECT max(address) FROM chunk WHERE address < ?1 AND address >= ?2",
-        [ABOVE] = "SELECT min(address) FROM chunk WHERE address > ?1 AND address < ?2",
-    };
-    static const char *const by_page[] = {
-        [AT_OR_BELOW] = "SELECT address FROM v_chunk WHERE address <= ?1 AND stored_at ="
-                        " (SELECT max(start) FROM chunk_page WHERE start <= ?1)"
-                        " ORDER BY address DESC LIMIT 1",
-        [BELOW] = "SELECT address FROM v_chunk WHERE address < ?1 AND address >= ?2 AND stored_at ="
-                  " (SELECT max(start) FROM chunk_page WHERE start < ?1)"
-                  " ORDER BY address DESC LIMIT 1",
-        [ABOVE] = "SELECT address FROM v_chunk WHERE address > ?1 AND address < ?2 AND stored_at IN"
-                  " ((SELECT max(start) FROM chunk_page WHERE start <= ?1),"
-                  " (SELECT min(start) FROM chunk_page WHERE start > ?1))"
-                  " ORDER BY address LIMIT 1",
-    };
-    return explain->is_compact ? by_page[step] : by_chunk[step];
-}
+/* The next chunk of a heap from an address, each by a seek of the chunk's key. */
+static const char below_sql[] =
+    "SELECT max(address) FROM chunk WHERE address < ?1 AND address >= ?2";
+static const char above_sql[] =
+    "SELECT min(address) FROM chunk WHERE address > ?1 AND address < ?2";
 
 bool cf_explain_find_chunk(struct cf_explain *explain, int64_t address,
                            struct cf_explained_chunk *out) {
-    const char *const queries[] = {
-        step_query(explain, AT_OR_BELOW),
-        "SELECT max(address) FROM mmapped_chunk WHERE address <= ?1",
-    };
-    for (size_t i = 0; i < sizeof queries / sizeof queries[0]; i++) {
-        int64_t start;
-        struct cf_explained_chunk chunk;
-        if (number(explain, queries[i], address, 0, &start) && read_chunk(explain, start, &chunk) &&
-            chunk.address <= address && (chunk.address < 0) == (address < 0) && chunk.bytes > 0 &&
-            cf_explain_distance(chunk.address, address) < (uint64_t)chunk.bytes) {
-            *out = chunk;
-            return true;
-        }
-    }
-    return false;
+    int64_t start;
+    struct cf_explained_chunk chunk;
+    if (!number(explain, "SELECT max(address) FROM chunk WHERE address <= ?1", address, 0,
+                &start) ||
+        !read_chunk(explain, start, &chunk) || chunk.address > address ||
+        (chunk.address < 0) != (address < 0) || chunk.bytes <= 0 ||
+        cf_explain_distance(chunk.address, address) >= (uint64_t)chunk.bytes)
+        return false;
+    *out = chunk;
+    return true;
 }
 
 static bool is_live(const struct cf_explained_chunk *chunk) {
@@ -209,7 +184,7 @@ static size_t find_below(struct cf_explain *explain, struct cf_explained_chunk o
     int64_t at = explain->chunk.address;
     size_t nr = 0;
     while (nr < NEIGHBOURS &&
-           number(explain, step_query(explain, BELOW), at, explain->heap_start, &at) &&
+           number(explain, below_sql, at, explain->heap_start, &at) &&
            read_chunk(explain, at, &found[nr]))
         nr++;
     for (size_t i = 0; i < nr; i++)
@@ -230,7 +205,7 @@ static void add_neighbours(struct cf_explain *explain) {
         add_neighbour(explain, table, &chunks[i]);
     add_neighbour(explain, table, &explain->chunk);
     for (size_t i = 0; i < NEIGHBOURS; i++) {
-        if (!number(explain, step_query(explain, ABOVE), at, explain->heap_end, &at) ||
+        if (!number(explain, above_sql, at, explain->heap_end, &at) ||
             !read_chunk(explain, at, &above))
             break;
         add_neighbour(explain, table, &above);
@@ -425,7 +400,7 @@ static void say_chunk(struct cf_explain *explain) {
 
 static void say_no_chunk(struct cf_explain *explain) {
     CF_CLEANUP_STMT struct cf_stmt *stmt = NULL;
-    bool all = first_row(explain, "SELECT value IN ('all', 'compact') FROM meta"
+    bool all = first_row(explain, "SELECT value = 'all' FROM meta"
                                   " WHERE key = 'chunks' AND ?1", 1, 0, &stmt) &&
                cf_stmt_i64(stmt, 0) == 1;
     cf_section_text(explain->section, CF_TONE_LEAD,
@@ -488,10 +463,6 @@ static void add_nearest(struct cf_explain *explain) {
 }
 
 void cf_explain_db(struct cf_explain *explain) {
-    int64_t one;
-    explain->is_compact = number(explain,
-                                 "SELECT ?1 FROM meta WHERE key = 'chunks' AND value = 'compact'",
-                                 1, 0, &one);
     find_heap(explain);
     explain->has_chunk = cf_explain_find_chunk(explain, explain->address, &explain->chunk);
     if (explain->has_chunk)

@@ -139,7 +139,7 @@ int cf_report_map(struct cf_report *report, struct cf_err *err) {
     struct cf_map *map = cf_section_map(section, map_sql, (uint64_t)page_bytes, CELLS_MAX);
     if (map == NULL)
         return CF_OK;
-    map->has_chunks = strcmp(chunks, "all") == 0 || strcmp(chunks, "compact") == 0;
+    map->has_chunks = strcmp(chunks, "all") == 0;
     int status = cf_report_each(report, pins_sql, add_mark, map, err);
     if (status == CF_OK)
         status = cf_report_each(report, holes_sql, add_mark, map, err);

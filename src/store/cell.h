@@ -1,9 +1,13 @@
 /*
- * A row of a table (INTEGER PRIMARY KEY, integer, integer) as a cell of a leaf page, by SQLite's
- * "Database File Format" (sections 1.6 and 2.1): the payload's length, the rowid as a varint, the
- * record's header with a serial type for each column, the values big-endian.
+ * A chunk's row as a cell of a leaf page, by SQLite's "Database File Format" (sections 1.6 and
+ * 2.1): the payload's length, the rowid as a varint, the record's header with a serial type for
+ * each column, the values big-endian. The columns are an INTEGER PRIMARY KEY, two integers, a type,
+ * and the home, which is two more:
  *
- *     length | rowid | 4 | 0 | type | type | first | second
+ *     length | rowid | n | 0 | type | type ( | type ( | type | type )) | first | second | ...
+ *
+ * What comes last and has its column's default is left out, as SQLite reads a record that is
+ * shorter than its table: a home of 0 and 0; before it, a type that is NULL.
  */
 #ifndef CF_STORE_CELL_H
 #define CF_STORE_CELL_H
@@ -12,7 +16,10 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { CF_RECORD_HEADER = 4 };
+enum {
+    CF_RECORD_HEADER = 4, /* of the shortest record: its own size, and three types */
+    CF_ID_NONE = -1,
+};
 
 /* How many bytes a varint takes: 7 bits in each, but 8 in a ninth. */
 static inline uint32_t cf_varint_bytes(uint64_t value) {
@@ -55,40 +62,74 @@ static inline unsigned char *cf_integer_put(unsigned char *at, int64_t value, ui
     return at + bytes;
 }
 
-/* What a row's cell is made of, and how long that is. */
-struct cf_cell {
+/* Where a chunk stands, as the last two columns: the same for all rows of a heap. */
+struct cf_home {
+    uint64_t value; /* both values, big-endian in its lowest bytes */
+    uint32_t bytes; /* of them, 8 at most */
+    uint32_t types; /* both serial types, the first one lowest */
+    bool is_default; /* 0 and 0 */
+};
+
+/* Each id is below 2^31, or CF_ID_NONE: NULL. */
+struct cf_home cf_home_make(int64_t arena_id, int64_t heap_id);
+
+/* A row; `type` 0 is NULL. */
+struct cf_record {
     int64_t rowid;
     int64_t first;
     int64_t second;
-    unsigned char first_type;
-    unsigned char second_type;
+    uint32_t type;
+};
+
+/* What a row's cell is made of, and how long that is. */
+struct cf_cell {
     uint32_t rowid_bytes;
     uint32_t first_bytes;
     uint32_t second_bytes;
+    uint32_t type_bytes;
+    uint32_t header_bytes;
     uint32_t payload;
+    unsigned char types[3]; /* of first, second and type */
 };
 
-static inline struct cf_cell cf_cell_make(int64_t rowid, int64_t first, int64_t second) {
-    struct cf_cell cell = {.rowid = rowid, .first = first, .second = second};
-    cell.first_type = cf_serial_type(first);
-    cell.second_type = cf_serial_type(second);
-    cell.rowid_bytes = cf_varint_bytes((uint64_t)rowid);
-    cell.first_bytes = cf_serial_bytes(cell.first_type);
-    cell.second_bytes = cf_serial_bytes(cell.second_type);
-    cell.payload = CF_RECORD_HEADER + cell.first_bytes + cell.second_bytes;
+static inline struct cf_cell cf_cell_make(const struct cf_record *row,
+                                          const struct cf_home *home) {
+    struct cf_cell cell = {.header_bytes = CF_RECORD_HEADER};
+    cell.types[0] = cf_serial_type(row->first);
+    cell.types[1] = cf_serial_type(row->second);
+    cell.types[2] = row->type == 0 ? 0 : cf_serial_type(row->type);
+    cell.rowid_bytes = cf_varint_bytes((uint64_t)row->rowid);
+    cell.first_bytes = cf_serial_bytes(cell.types[0]);
+    cell.second_bytes = cf_serial_bytes(cell.types[1]);
+    cell.type_bytes = cf_serial_bytes(cell.types[2]);
+    if (!home->is_default)
+        cell.header_bytes += 3;
+    else if (row->type != 0)
+        cell.header_bytes += 1;
+    cell.payload = cell.header_bytes + cell.first_bytes + cell.second_bytes + cell.type_bytes +
+                   home->bytes;
     return cell;
 }
 
 /* Forwards, byte by byte: it writes no byte beside the cell. */
-static inline void cf_cell_put(unsigned char *at, const struct cf_cell *cell) {
+static inline void cf_cell_put(unsigned char *at, const struct cf_cell *cell,
+                               const struct cf_record *row, const struct cf_home *home) {
     *at++ = (unsigned char)cell->payload;
-    at = cf_varint_put(at, (uint64_t)cell->rowid, cell->rowid_bytes);
-    *at++ = CF_RECORD_HEADER; /* the record's header: its size, and three types */
+    at = cf_varint_put(at, (uint64_t)row->rowid, cell->rowid_bytes);
+    *at++ = (unsigned char)cell->header_bytes;
     *at++ = 0; /* the INTEGER PRIMARY KEY is stored as NULL: it is the rowid */
-    *at++ = cell->first_type;
-    *at++ = cell->second_type;
-    at = cf_integer_put(at, cell->first, cell->first_bytes);
-    (void)cf_integer_put(at, cell->second, cell->second_bytes);
+    *at++ = cell->types[0];
+    *at++ = cell->types[1];
+    if (cell->header_bytes > CF_RECORD_HEADER)
+        *at++ = cell->types[2];
+    if (!home->is_default) {
+        *at++ = (unsigned char)home->types;
+        *at++ = (unsigned char)(home->types >> 8);
+    }
+    at = cf_integer_put(at, row->first, cell->first_bytes);
+    at = cf_integer_put(at, row->second, cell->second_bytes);
+    at = cf_integer_put(at, row->type, cell->type_bytes);
+    (void)cf_integer_put(at, (int64_t)home->value, home->bytes);
 }
 
 /* The 8 groups of 7 bits of a 56-bit value, each in a byte of its own. */
@@ -100,31 +141,56 @@ static inline uint64_t cf_spread_groups(uint64_t value) {
 
 /*
  * Nearly all rows of chunks: a rowid of 7 groups (2^42 to 2^49: where user space has its heaps), a
- * first value of one or two bytes, a second one that costs none.
+ * first value of one or two bytes, a second one of none or one, eight bytes of values in all.
  *
- *     length, 7 groups | 4, 0, type, type, first
- *     ^ at, 8 bytes      5 or 6 bytes            ^ end
+ *     length, 7 groups | n, 0, type, type ...  | first, second, type, home
+ *     ^ at, 8 bytes      4, 5 or 7 bytes         1 to 8 bytes             ^ end
  */
-static inline bool cf_cell_is_common(int64_t rowid, int64_t first, int64_t second) {
-    return (uint64_t)rowid - (1ull << 42) < (1ull << 49) - (1ull << 42) &&
-           (uint64_t)first - 2 < 32766 && (uint64_t)second < 2;
+static inline bool cf_cell_is_common(const struct cf_record *row, const struct cf_home *home) {
+    return (uint64_t)row->rowid - (1ull << 42) < (1ull << 49) - (1ull << 42) &&
+           (uint64_t)row->first - 2 < 32766 && (uint64_t)row->second < 128 && row->type < 32768 &&
+           home->bytes <= 3;
 }
 
-static inline uint32_t cf_cell_common_bytes(int64_t first) {
-    return 13 + (first >= 128);
+/* The two parts of a common record. */
+struct cf_common {
+    uint64_t header; /* the first byte lowest */
+    uint64_t values; /* big-endian in its lowest bytes */
+    uint32_t header_bytes;
+    uint32_t value_bytes;
+};
+
+static inline struct cf_common cf_common_make(const struct cf_record *row,
+                                              const struct cf_home *home) {
+    bool is_wide = row->first >= 128, is_plain = row->second < 2;
+    uint32_t type = row->type, has_type = type != 0;
+    uint32_t type_bytes = (type > 1) + (type > 127);
+    uint32_t serial = type > 1 ? type_bytes : has_type * 9;
+    struct cf_common common = {.value_bytes = 1u + is_wide + !is_plain + type_bytes + home->bytes};
+    common.header_bytes = home->is_default ? CF_RECORD_HEADER + has_type : CF_RECORD_HEADER + 3;
+    common.header = common.header_bytes | (uint64_t)(1 + is_wide) << 16 |
+                    (is_plain ? 8 + (uint64_t)row->second : 1) << 24 | (uint64_t)serial << 32 |
+                    (uint64_t)home->types << 40;
+    common.values = is_plain ? (uint64_t)row->first
+                             : (uint64_t)row->first << 8 | (uint64_t)row->second;
+    common.values = common.values << 8 * type_bytes | (type_bytes > 0 ? type : 0);
+    common.values = common.values << 8 * home->bytes | home->value;
+    return common;
 }
 
-/* Two stores, the upper one first: the lower one goes over what that one writes below its place. */
-static inline void cf_cell_put_common(unsigned char *at, int64_t rowid, int64_t first,
-                                      int64_t second) {
-    uint64_t is_wide = first >= 128, payload = 5 + is_wide;
-    uint64_t value = is_wide ? (uint64_t)__builtin_bswap16((uint16_t)first) : (uint64_t)first;
-    uint64_t record = CF_RECORD_HEADER | (1 + is_wide) << 16 | (8 + (uint64_t)second) << 24 |
-                      value << 32;
+static inline uint32_t cf_common_bytes(const struct cf_common *common) {
+    return 8 + common->header_bytes + common->value_bytes;
+}
+
+/* Three stores, the uppermost first: each goes over what the one before wrote below its place. */
+static inline void cf_common_put(unsigned char *at, int64_t rowid, const struct cf_common *common) {
+    uint64_t payload = common->header_bytes + common->value_bytes;
+    uint64_t values = __builtin_bswap64(common->values);
+    uint64_t header = common->header << 8 * (8 - common->header_bytes);
     uint64_t groups = cf_spread_groups((uint64_t)rowid) | 0x0080808080808000;
     uint64_t head = __builtin_bswap64(groups) | payload;
-    record <<= 8 * (8 - payload);
-    memcpy(at + payload, &record, 8); /* payload + 8 bytes is the cell */
+    memcpy(at + payload, &values, 8); /* 8 + payload bytes is the cell */
+    memcpy(at + common->header_bytes, &header, 8);
     memcpy(at, &head, 8);
 }
 

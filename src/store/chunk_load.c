@@ -31,7 +31,7 @@ struct load {
 /* What one thread makes of one part. */
 struct part {
     struct cf_leaves leaves;
-    struct cf_large_free large;
+    struct cf_chunk_index index;
     struct cf_places places;
     int status;
     struct cf_err err;
@@ -51,17 +51,35 @@ static int borrow_leaves(struct load *load, struct part *part) {
     return CF_OK;
 }
 
+static struct cf_home home_of(const struct cf_chunk_row *row) {
+    return row->heap_id == UINT32_MAX ? cf_home_make(CF_ID_NONE, CF_ID_NONE)
+                                      : cf_home_make(row->arena_id, row->heap_id);
+}
+
+static int add_rows(struct part *part, const struct cf_chunk_row *rows, size_t nr) {
+    struct cf_home home = home_of(&rows[0]);
+    uint32_t heap_id = rows[0].heap_id;
+    int status = CF_OK;
+    for (size_t i = 0; i < nr && status == CF_OK; i++) {
+        const struct cf_record record = {.rowid = rows[i].address, .first = rows[i].size_bytes,
+                                         .second = rows[i].code, .type = rows[i].type};
+        if (rows[i].heap_id != heap_id) {
+            home = home_of(&rows[i]);
+            heap_id = rows[i].heap_id;
+        }
+        status = cf_leaves_add(&part->leaves, &record, &home, &part->err);
+        if (status == CF_OK && cf_chunk_is_indexed(&rows[i]))
+            status = cf_chunk_index_note(&part->index, &rows[i], &part->err);
+    }
+    return status;
+}
+
 static int make_leaves(struct part *part, struct cf_chunk_source *source) {
     struct cf_chunk_row rows[BATCH_ROWS];
     size_t nr;
     int status = CF_OK;
     while (status == CF_OK && (nr = cf_chunk_source_take(source, rows, BATCH_ROWS)) > 0)
-        for (size_t i = 0; i < nr && status == CF_OK; i++) {
-            status = cf_leaves_add(&part->leaves, rows[i].address, rows[i].size_bytes,
-                                   rows[i].code, &part->err);
-            if (status == CF_OK && cf_is_large_free(&rows[i]))
-                status = cf_large_free_note(&part->large, &rows[i], &part->err);
-        }
+        status = add_rows(part, rows, nr);
     return status == CF_OK ? cf_leaves_turn(&part->leaves, &part->err) : status;
 }
 
@@ -75,8 +93,10 @@ static void take_places(struct load *load, size_t index, struct part *part) {
     if (load->status == CF_OK && part->status == CF_OK)
         part->status = cf_pages_place(loading->pages, &part->leaves, &part->places, &part->err);
     if (load->status == CF_OK && part->status == CF_OK)
-        part->status = cf_large_free_join(loading->large, &part->large, &part->err);
+        part->status = cf_chunk_index_join(loading->index, &part->index, &part->err);
     load->rows += part->leaves.rows;
+    if (loading->source->facts.types != NULL)
+        cf_types_drop(loading->source->facts.types);
     if (cf_progress(loading->ctx, "storing chunks", load->rows, loading->total) &&
         part->status == CF_OK)
         part->status = cf_err_cancelled(&part->err);
@@ -96,7 +116,7 @@ static void end_part(struct load *load, struct part *part) {
     else
         cf_leaves_fini(&part->leaves);
     (void)pthread_mutex_unlock(&load->lock);
-    cf_large_free_fini(&part->large);
+    cf_chunk_index_fini(&part->index);
 }
 
 static void load_part(void *user, size_t index) {

@@ -11,8 +11,8 @@
 
 #include "corefrag.h"
 #include "store/chunk_source.h"
-#include "store/large_free.h"
 #include "store/btree.h"
+#include "store/chunk_index.h"
 
 struct cf_context;
 
@@ -20,7 +20,7 @@ struct cf_chunk_loading {
     const struct cf_context *ctx; /* its progress is called by any of the threads, one at a time */
     struct cf_pages *pages;
     struct cf_chunk_source *source; /* at its first row; its count of rows is filled */
-    struct cf_large_free *large;    /* rows that belong to that index are noted here */
+    struct cf_chunk_index *index;   /* rows that belong there are noted */
     uint64_t total;                 /* rows, for the progress */
     unsigned nr_threads;            /* 0: one a processor */
 };

@@ -1,8 +1,7 @@
 /*
  * The chunks as rows of the table `chunk`, in the order of their keys (two's complement: heaps
- * above 2^63 come first). One stream, so that whoever fills the table, SQLite's own INSERT or a
- * writer of its pages, sees the same rows. Gaps are no chunks; mmapped chunks have a table of
- * their own. Plain value; borrows the map and the plane.
+ * above 2^63 come first), mmapped chunks among those of heaps. One stream, so that whoever fills
+ * the table sees the same rows. Gaps are no chunks. Plain value; borrows the map and the facts.
  */
 #ifndef CF_STORE_CHUNK_SOURCE_H
 #define CF_STORE_CHUNK_SOURCE_H
@@ -14,6 +13,8 @@
 #include "corefrag.h"
 #include "ptmalloc/chunkmap.h"
 #include "ptmalloc/planes.h"
+#include "reach/ranks.h"
+#include "types/types.h"
 
 /* What `code` in the table means; schema/90-chunk.sql turns it into words. The commonest states
  * are 0 and 1, which cost no byte in a record. */
@@ -25,12 +26,24 @@ enum cf_chunk_code {
     CF_CODE_TOP = 4,
     CF_CODE_FENCE = 5,
     CF_CODE_UNREACHABLE = 6,
+    CF_CODE_MMAPPED = 7,
+    CF_CODE_MMAPPED_UNREACHABLE = 8,
 };
 
 struct cf_chunk_row {
     int64_t address;
     int64_t size_bytes;
     enum cf_chunk_code code;
+    uint32_t type; /* 0: not known */
+    uint32_t arena_id; /* UINT32_MAX: mmapped; so is heap_id then */
+    uint32_t heap_id;
+};
+
+/* What is known of live chunks; all zero is nothing. */
+struct cf_chunk_facts {
+    const uint64_t *reached; /* a bit for each number (reach/resolve.h); NULL: not examined */
+    const struct cf_types *types;  /* NULL: not examined */
+    const struct cf_ranks *ranks;  /* of the same chunks; NULL without types */
 };
 
 /* A place in the stream: a word of the start plane of the heap that comes at `turn`. */
@@ -41,23 +54,29 @@ struct cf_chunk_place {
 
 struct cf_chunk_source {
     const struct cf_chunkmap *map;
-    const uint64_t *reached; /* a bit for each unit of the map; NULL: not examined */
+    struct cf_chunk_facts facts;
+    const uint16_t *types; /* by rank; NULL: not examined */
     enum cf_chunks kept;
     bool keeps[CF_NR_CHUNK_STATES]; /* what `kept` means */
     size_t first_heap; /* the first one above 2^63, or 0 */
+    size_t first_mmapped; /* likewise */
+    size_t mmapped; /* the next mmapped chunk of the part, counted from that one */
+    size_t mmapped_end;
     struct cf_chunk_place from; /* the part of the stream that this one is */
     struct cf_chunk_place to;
     size_t heaps_done;
     size_t stop_unit; /* of the heap at hand */
     const struct cf_heap *heap;
     size_t first_unit; /* of the heap in `reached` */
+    size_t rank; /* of the next live chunk; 0 without types */
     struct cf_planes_walk walk;
     uint64_t rows; /* handed out so far */
 };
 
-/* `kept`: all chunks, those that the program does not hold (free, fast, tcache, top), or none. */
+/* `kept`: all chunks, those that the program does not hold (free, fast, tcache, top), or none.
+ * `facts` NULL: nothing is known. */
 void cf_chunk_source_init(struct cf_chunk_source *source, const struct cf_chunkmap *map,
-                          enum cf_chunks kept, const uint64_t *reached);
+                          enum cf_chunks kept, const struct cf_chunk_facts *facts);
 /* Up to `max` rows; fewer: these were the last ones. */
 size_t cf_chunk_source_take(struct cf_chunk_source *source, struct cf_chunk_row *rows, size_t max);
 static inline bool cf_chunk_source_next(struct cf_chunk_source *source, struct cf_chunk_row *out) {

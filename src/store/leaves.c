@@ -6,6 +6,20 @@
 
 enum { FIRST_PAGES = 64 };
 
+struct cf_home cf_home_make(int64_t arena_id, int64_t heap_id) {
+    struct cf_home home = {.is_default = arena_id == 0 && heap_id == 0};
+    const int64_t ids[] = {arena_id, heap_id};
+    for (size_t i = 0; i < 2 && !home.is_default; i++) {
+        unsigned char type = ids[i] == CF_ID_NONE ? 0 : cf_serial_type(ids[i]);
+        uint32_t bytes = cf_serial_bytes(type);
+        home.types |= (uint32_t)type << 8 * i;
+        if (bytes > 0)
+            home.value = home.value << 8 * bytes | (uint64_t)ids[i];
+        home.bytes += bytes;
+    }
+    return home;
+}
+
 static void start_leaf(struct cf_leaves *leaves) {
     leaves->page.bytes = leaves->bytes + leaves->nr_pages * leaves->page_bytes;
     cf_page_start(&leaves->page, leaves->page_bytes, CF_PAGE_LEAF);
@@ -58,22 +72,22 @@ int cf_leaves_turn(struct cf_leaves *leaves, struct cf_err *err) {
     return status;
 }
 
-int cf_leaves_add_any(struct cf_leaves *leaves, int64_t rowid, int64_t first, int64_t second,
-                      struct cf_err *err) {
+int cf_leaves_add_any(struct cf_leaves *leaves, const struct cf_record *row,
+                      const struct cf_home *home, struct cf_err *err) {
     struct cf_page *page = &leaves->page;
     if (leaves->rows == 0)
-        leaves->first_rowid = rowid;
-    else if (rowid <= leaves->last_rowid)
+        leaves->first_rowid = row->rowid;
+    else if (row->rowid <= leaves->last_rowid)
         return cf_err_set(err, CF_EINTERNAL, "rowids out of order");
-    const struct cf_cell cell = cf_cell_make(rowid, first, second);
+    const struct cf_cell cell = cf_cell_make(row, home);
     uint32_t bytes = 1 + cell.rowid_bytes + cell.payload;
     if (!cf_page_has_room(page, bytes)) {
         int status = cf_leaves_turn(leaves, err);
         if (status != CF_OK)
             return status;
     }
-    cf_cell_put(cf_page_take(page, bytes), &cell);
-    leaves->last_rowid = rowid;
+    cf_cell_put(cf_page_take(page, bytes), &cell, row, home);
+    leaves->last_rowid = row->rowid;
     leaves->rows++;
     return CF_OK;
 }

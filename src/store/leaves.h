@@ -1,7 +1,7 @@
 /*
- * Rows of a table (INTEGER PRIMARY KEY, integer, integer) as finished leaf pages in memory. A leaf
- * knows neither its own number nor its neighbours', so leaves can be made by several threads, each
- * its own part of the rows; store/btree.h then gives them their places in the file.
+ * Rows of chunks (store/cell.h) as finished leaf pages in memory. A leaf knows neither its own
+ * number nor its neighbours', so leaves can be made by several threads, each its own part of the
+ * rows; store/btree.h then gives them their places in the file.
  */
 #ifndef CF_STORE_LEAVES_H
 #define CF_STORE_LEAVES_H
@@ -35,18 +35,19 @@ void cf_leaves_clear(struct cf_leaves *leaves);
 int cf_leaves_turn(struct cf_leaves *leaves, struct cf_err *err);
 
 /* One row; rowids must grow (CF_EINTERNAL). CF_ENOMEM. After the last one cf_leaves_turn(). */
-int cf_leaves_add_any(struct cf_leaves *leaves, int64_t rowid, int64_t first, int64_t second,
-                      struct cf_err *err);
+int cf_leaves_add_any(struct cf_leaves *leaves, const struct cf_record *row,
+                      const struct cf_home *home, struct cf_err *err);
 
-static inline int cf_leaves_add(struct cf_leaves *leaves, int64_t rowid, int64_t first,
-                                int64_t second, struct cf_err *err) {
+static inline int cf_leaves_add(struct cf_leaves *leaves, const struct cf_record *row,
+                                const struct cf_home *home, struct cf_err *err) {
     struct cf_page *page = &leaves->page;
-    uint32_t bytes = cf_cell_common_bytes(first);
-    if (!cf_cell_is_common(rowid, first, second) || rowid <= leaves->last_rowid ||
-        leaves->rows == 0 || !cf_page_has_room(page, bytes))
-        return cf_leaves_add_any(leaves, rowid, first, second, err);
-    cf_cell_put_common(cf_page_take(page, bytes), rowid, first, second);
-    leaves->last_rowid = rowid;
+    if (!cf_cell_is_common(row, home) || row->rowid <= leaves->last_rowid || leaves->rows == 0)
+        return cf_leaves_add_any(leaves, row, home, err);
+    const struct cf_common common = cf_common_make(row, home);
+    if (!cf_page_has_room(page, cf_common_bytes(&common)))
+        return cf_leaves_add_any(leaves, row, home, err);
+    cf_common_put(cf_page_take(page, cf_common_bytes(&common)), row->rowid, &common);
+    leaves->last_rowid = row->rowid;
     leaves->rows++;
     return CF_OK;
 }

@@ -33,16 +33,15 @@
 int cf_rows_process(struct cf_db *db, const struct cf_ptmalloc *pt, struct cf_symbols *symbols,
                     const struct cf_frames *frames, struct cf_err *err);
 
-/* rows_malloc.c: namespace, arena, heap, bin, tcache, mmapped_chunk. */
+/* rows_malloc.c: namespace, arena, heap, bin, tcache, arena_span. */
 int cf_rows_malloc(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf_sizes *sizes,
-                   const struct cf_holes *holes, const struct cf_kept *kept, enum cf_chunks chunks,
-                   struct cf_err *err);
+                   const struct cf_holes *holes, const struct cf_kept *kept, struct cf_err *err);
 
 /* rows_holes.c: size_class, hole, hole_histogram. */
 int cf_rows_holes(struct cf_db *db, const struct cf_sizes *sizes, const struct cf_holes *holes,
                   size_t nr_arenas, struct cf_err *err);
 
-/* rows_reach.c: leak, leak_arena, root, and `reachable` of mmapped_chunk; after rows_malloc. */
+/* rows_reach.c: leak, leak_arena, root, stack. */
 int cf_rows_reach(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf_reach *reach,
                   const struct cf_leaks *leaks, const struct cf_types *types, struct cf_err *err);
 

@@ -225,27 +225,8 @@ static int insert_tcaches(const struct sources *from, struct cf_err *err) {
     return status;
 }
 
-static int insert_mmapped(const struct sources *from, enum cf_chunks chunks, struct cf_err *err) {
-    CF_CLEANUP_INSERT struct cf_insert in = {0};
-    int status = cf_insert_begin(&in, from->db, "mmapped_chunk",
-                                 "address, size_bytes, usable_bytes, state", err);
-    for (size_t i = 0; status == CF_OK && i < cf_chunkmap_nr_mmapped(from->map); i++) {
-        const struct cf_mmapped *mmapped = cf_chunkmap_mmapped(from->map, i);
-        if (chunks == CF_CHUNKS_NONE || (chunks == CF_CHUNKS_FREE && !mmapped->in_tcache))
-            continue;
-        cf_insert_u64(&in, mmapped->addr);
-        cf_insert_u64(&in, mmapped->bytes);
-        cf_insert_u64(&in, mmapped->usable_bytes);
-        cf_insert_text(
-            &in, cf_chunk_state_name(mmapped->in_tcache ? CF_CHUNK_TCACHE : CF_CHUNK_MMAPPED));
-        status = cf_insert_row(&in, err);
-    }
-    return status;
-}
-
 int cf_rows_malloc(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf_sizes *sizes,
-                   const struct cf_holes *holes, const struct cf_kept *kept, enum cf_chunks chunks,
-                   struct cf_err *err) {
+                   const struct cf_holes *holes, const struct cf_kept *kept, struct cf_err *err) {
     const struct cf_malloc *found = cf_ptmalloc_malloc(pt);
     struct sources from = {
         .db = db,
@@ -267,6 +248,9 @@ int cf_rows_malloc(struct cf_db *db, const struct cf_ptmalloc *pt, const struct 
     if (status == CF_OK)
         status = insert_tcaches(&from, err);
     if (status == CF_OK)
-        status = insert_mmapped(&from, chunks, err);
+        status = cf_db_exec(db,
+                            "INSERT INTO arena_span SELECT arena_id, min(start), max(end)"
+                            " FROM heap GROUP BY arena_id",
+                            err);
     return status;
 }

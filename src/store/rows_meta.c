@@ -79,6 +79,8 @@ static void put_libc(struct writer *to, const struct cf_malloc *found,
     put_text(to, "libc_version", release);
     put_text(to, "malloc_layout", has_malloc ? cf_malloc_layout_text(found) : "");
     put_u64(to, "safe_linking", cf_malloc_safe_linking(found));
+    put_u64(to, "mmapped_header_bytes",
+            (cf_malloc_header_is_short(found) ? 3 : 2) * cf_mem_word_bytes(cf_malloc_mem(found)));
 }
 
 /* The database keeps the codes that the command line exits with: scripts know them. */
@@ -121,10 +123,9 @@ int cf_rows_meta(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf
 }
 
 int cf_rows_statistics(struct cf_db *db, uint64_t nr_chunks, struct cf_err *err) {
-    /* Not heap: see v_chunk in schema/90-chunk.sql. */
     int status = cf_db_exec(db,
-                            "ANALYZE chunk_large_free; ANALYZE arena; ANALYZE hole;"
-                            "ANALYZE size_class; ANALYZE mmapped_chunk; ANALYZE thread;"
+                            "ANALYZE chunk_large_free; ANALYZE chunk_mmapped; ANALYZE arena;"
+                            "ANALYZE heap; ANALYZE hole; ANALYZE size_class; ANALYZE thread;"
                             "ANALYZE segment;",
                             err);
     CF_CLEANUP_INSERT struct cf_insert in = {0};

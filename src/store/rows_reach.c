@@ -88,22 +88,6 @@ static int insert_stacks(struct cf_db *db, const struct cf_stacks *stacks,
     return status;
 }
 
-/* Heap chunks carry it in their code; the few mmapped chunks stand in their table already. */
-static int update_mmapped(struct cf_db *db, const struct cf_mark *mark,
-                          const struct cf_chunkmap *map, struct cf_err *err) {
-    CF_CLEANUP_STMT struct cf_stmt *stmt = NULL;
-    int status = cf_db_prepare(
-        db, "UPDATE mmapped_chunk SET reachable = ?2 WHERE address = ?1 AND state = 'mmapped'",
-        &stmt, err);
-    for (size_t i = 0; status == CF_OK && i < cf_chunkmap_nr_mmapped(map); i++) {
-        uint64_t addr = cf_chunkmap_mmapped(map, i)->addr;
-        cf_stmt_bind_i64(stmt, 1, (int64_t)addr);
-        cf_stmt_bind_i64(stmt, 2, cf_mark_reached_at(mark, addr));
-        status = cf_stmt_run(stmt, err);
-    }
-    return status;
-}
-
 int cf_rows_reach(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf_reach *reach,
                   const struct cf_leaks *leaks, const struct cf_types *types,
                   struct cf_err *err) {
@@ -114,7 +98,5 @@ int cf_rows_reach(struct cf_db *db, const struct cf_ptmalloc *pt, const struct c
         status = insert_roots(db, &reach->roots, err);
     if (status == CF_OK)
         status = insert_stacks(db, &reach->stacks, cf_malloc_mem(cf_ptmalloc_malloc(pt)), err);
-    if (status == CF_OK)
-        status = update_mmapped(db, reach->mark, cf_ptmalloc_map(pt), err);
     return status;
 }

@@ -4,13 +4,14 @@
 int cf_rows_types(struct cf_db *db, const struct cf_types *types, struct cf_err *err) {
     CF_CLEANUP_INSERT struct cf_insert in = {0};
     int status = cf_insert_begin(&in, db, "type",
-                                 "type, evidence, chunks, bytes, unreachable_chunks,"
+                                 "type_id, type, evidence, chunks, bytes, unreachable_chunks,"
                                  " unreachable_bytes, sample_address, memory_of",
                                  err);
     for (size_t i = 0; status == CF_OK && i < cf_types_nr(types); i++) {
         const struct cf_type *type = cf_types_get(types, (uint32_t)i);
         if (type->chunks == 0)
             continue;
+        cf_insert_u64(&in, i);
         cf_insert_text(&in, cf_types_name(types, (uint32_t)i));
         cf_insert_text(&in, cf_type_evidence_name(type->evidence));
         cf_insert_u64(&in, type->chunks);

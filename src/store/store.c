@@ -10,10 +10,8 @@
 
 #include "base/context.h"
 #include "base/err.h"
+#include "store/chunk_index.h"
 #include "store/chunk_load.h"
-#include "store/chunk_vtab.h"
-#include "store/compact.h"
-#include "store/large_free.h"
 #include "store/schema.h"
 
 enum { NAME_ATTEMPTS = 16 };
@@ -142,10 +140,10 @@ static int write_pages(struct cf_store *store, uint32_t root_page, struct cf_chu
 }
 
 /* SQLite keeps page 1 and the root in its cache: it must be closed while they change. */
-static int load_pages(struct cf_store *store, struct cf_chunk_source *source, uint64_t total,
-                      unsigned nr_threads, struct cf_err *err) {
-    CF_CLEANUP(cf_large_free_fini) struct cf_large_free large = {.rows = {0}};
-    struct cf_chunk_loading loading = {.ctx = store->ctx, .source = source, .large = &large,
+int cf_store_chunks(struct cf_store *store, struct cf_chunk_source *source, uint64_t total,
+                    unsigned nr_threads, struct cf_err *err) {
+    CF_CLEANUP(cf_chunk_index_fini) struct cf_chunk_index index = {.rows = {0}};
+    struct cf_chunk_loading loading = {.ctx = store->ctx, .source = source, .index = &index,
                                        .total = total, .nr_threads = nr_threads};
     bool found = false;
     int64_t root_page = 0;
@@ -159,16 +157,7 @@ static int load_pages(struct cf_store *store, struct cf_chunk_source *source, ui
         status = write_pages(store, (uint32_t)root_page, &loading, err);
     if (status == CF_OK)
         status = open_watched(store, err);
-    return status == CF_OK ? cf_large_free_index(&large, store->db, err) : status;
-}
-
-int cf_store_chunks(struct cf_store *store, struct cf_chunk_source *source, uint64_t total,
-                    bool safe, unsigned nr_threads, struct cf_err *err) {
-    if (source->kept == CF_CHUNKS_COMPACT)
-        return cf_compact_load(store->ctx, store->db, source, total, err);
-    if (safe)
-        return cf_chunk_vtab_load(store->ctx, store->db, source, total, err);
-    return load_pages(store, source, total, nr_threads, err);
+    return status == CF_OK ? cf_chunk_index_make(&index, store->db, err) : status;
 }
 
 static int sync_path(const char *path, int flags, struct cf_err *err) {

@@ -30,14 +30,13 @@ int cf_store_create(const struct cf_context *ctx, const char *path, bool force,
 struct cf_db *cf_store_db(struct cf_store *store);
 
 /*
- * Fills the table `chunk` from `source`, after everything that needs no chunks: by SQLite's own
- * INSERT ... SELECT when `safe` (the oracle), else by writing the table's pages (pages.h), for
- * which the database is closed and opened again: statements and a borrowed cf_store_db() end
- * with this call. A compact source gets pages of chunks instead (compact.h). `total` rows are
- * expected, for the progress only. Pages are made by `nr_threads` threads; 0: one a processor.
+ * Fills the table `chunk` from `source`, after everything that needs no chunks, by writing the
+ * table's pages (btree.h), for which the database is closed and opened again: statements and a
+ * borrowed cf_store_db() end with this call. `total` rows are expected, for the progress only.
+ * Pages are made by `nr_threads` threads; 0: one a processor.
  */
 int cf_store_chunks(struct cf_store *store, struct cf_chunk_source *source, uint64_t total,
-                    bool safe, unsigned nr_threads, struct cf_err *err);
+                    unsigned nr_threads, struct cf_err *err);
 
 /*
  * Ends the transaction, syncs the file and gives it its final name; without `force` a file that

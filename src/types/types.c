@@ -247,6 +247,14 @@ uint32_t cf_types_of(const struct cf_types *types, size_t number) {
     return rank == CF_NO_CHUNK ? 0 : types->table[rank];
 }
 
+const uint16_t *cf_types_by_rank(const struct cf_types *types) {
+    return types->table;
+}
+
+void cf_types_drop(const struct cf_types *types) {
+    cf_scratch_drop(&types->scratch);
+}
+
 /* Asked for each chunk that pins a page: a live chunk's bit is looked at once. */
 uint32_t cf_types_at(const struct cf_types *types, uint64_t addr) {
     const struct cf_resolver *resolver = types->input.resolver;

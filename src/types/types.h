@@ -96,6 +96,10 @@ void cf_types_free(struct cf_types *types);
 
 /* The type of a live chunk by its number; 0 where only the size is known. */
 uint32_t cf_types_of(const struct cf_types *types, size_t number);
+/* The types of all live chunks by rank (reach/ranks.h); borrowed. Pages that were read may be given
+ * back at any time by cf_types_drop(), on any thread. */
+const uint16_t *cf_types_by_rank(const struct cf_types *types);
+void cf_types_drop(const struct cf_types *types);
 /* The same by the header's address. */
 uint32_t cf_types_at(const struct cf_types *types, uint64_t addr);
 

@@ -3,7 +3,6 @@
 #define CORE FOLDER "/core"
 #define ALL_DB FOLDER "/all.db"
 #define FAST_DB FOLDER "/fast.db"
-#define COMPACT_DB FOLDER "/compact.db"
 
 #define ANALYZE(core, db, options) "exec build/corefrag analyze " core " -o " db " --force" options
 #define QUERY(sql) "exec build/bench-pass query " ALL_DB " \"" sql "\""
@@ -43,9 +42,12 @@ enum {
     CAT_CP,
     WALK,
     ALL,
-    COMPACT,
     BY_ADDRESS,
     TOP_FREE,
+    IN_HEAP,
+    PINS,
+    AROUND,
+    STATES,
     SIZES,
     REPORT,
     HTML,
@@ -60,11 +62,20 @@ static const struct command size_commands[] = {
     [CAT_CP] = {.text = "cat " CORE " > /dev/null && exec cp " FAST_DB " " FOLDER "/copy.db"},
     [WALK] = {.text = "exec build/bench-pass walk " CORE},
     [ALL] = {.text = ANALYZE(CORE, ALL_DB, "")},
-    [COMPACT] = {.text = ANALYZE(CORE, COMPACT_DB, " --chunks compact"), .once = true},
     [BY_ADDRESS] = {.text = QUERY("SELECT * FROM v_chunk WHERE address = (SELECT max(below_address)"
                                   " FROM v_hole)")},
     [TOP_FREE] = {.text = QUERY("SELECT * FROM v_chunk WHERE state = 'free' AND size_bytes >= 4096 "
                                 "ORDER BY size_bytes DESC LIMIT 20")},
+    [IN_HEAP] = {.text = QUERY("SELECT count(*) FROM (SELECT * FROM v_chunk WHERE heap_id = 0 AND "
+                               "arena_id = 0 ORDER BY address LIMIT 50)")},
+    [PINS] = {.text = QUERY("SELECT c.type, count(*), sum(c.size_bytes) FROM v_top_pin p LEFT JOIN "
+                            "v_chunk c ON c.address = p.address GROUP BY c.type")},
+    [AROUND] = {.text = QUERY("SELECT c.address_hex, c.size_bytes, c.state FROM (SELECT heap_id AS "
+                              "heap, address AS at, size_bytes AS length FROM v_hole ORDER BY "
+                              "size_bytes DESC LIMIT 1) JOIN v_chunk c ON c.heap_id = heap AND "
+                              "c.address BETWEEN at - 256 AND at + length + 256")},
+    [STATES] = {.text = QUERY("SELECT state, count(*), sum(size_bytes) FROM v_chunk GROUP BY "
+                              "state")},
     [SIZES] = {.text = QUERY("SELECT state, size_bytes, sum(chunks), sum(bytes) FROM v_size_class "
                              "GROUP BY state, size_bytes")},
     [REPORT] = {.text = "exec build/corefrag report " ALL_DB " > /dev/null"},
@@ -82,20 +93,22 @@ static const struct row size_rows[] = {
      {ALL, CPU, NULL}, {STOCK, CPU, NULL}, FIXED, 0.75, 0.5},
     {"`analyze --no-reach` / `cat CORE; cp DB`, wall",
      {FAST, WALL, NULL}, {CAT_CP, WALL, NULL}, FIXED, 3.0, 0},
-    {"database, bytes a chunk", {ALL, FILE_BYTES, ALL_DB}, NONE, FIXED, 16, 0},
-    {"database, bytes a chunk, `--chunks compact`",
-     {COMPACT, FILE_BYTES, COMPACT_DB}, NONE, FIXED, 6, 0},
+    {"database, bytes a chunk", {ALL, FILE_BYTES, ALL_DB}, NONE, FIXED, 24, 0},
     {"`analyze`, anonymous memory", {ALL, ANONYMOUS, NULL}, NONE, MEMORY_OWN, 0, 0},
     {"`analyze`, all that is resident", {ALL, RSS, NULL}, NONE, MEMORY_ALL, 0, 0},
     {"`analyze --no-reach`, all that is resident", {FAST, RSS, NULL}, NONE, MEMORY_ALL, 0, 0},
     {"SQL: the chunk at an address", {BY_ADDRESS, SAID, NULL}, NONE, FIXED, 0.010, 0},
     {"SQL: the twenty largest free chunks", {TOP_FREE, SAID, NULL}, NONE, FIXED, 0.010, 0},
+    {"SQL: the first chunks of a heap", {IN_HEAP, SAID, NULL}, NONE, FIXED, 0.010, 0},
+    {"SQL: the types of top pins, by a LEFT JOIN", {PINS, SAID, NULL}, NONE, FIXED, 0.010, 0},
+    {"SQL: what stands around the largest hole", {AROUND, SAID, NULL}, NONE, FIXED, 0.010, 0},
+    {"SQL: all chunks by state, a 5 million", {STATES, SAID, NULL}, NONE, FIXED, 0, 3.0},
     {"SQL: size classes", {SIZES, SAID, NULL}, NONE, FIXED, 0.010, 0},
     {"`report`, wall", {REPORT, WALL, NULL}, NONE, FIXED, 2.0, 0},
     {"`report --format html`, wall", {HTML, WALL, NULL}, NONE, FIXED, 2.0, 0},
 };
 
-/* The core, the stock shell's database, ours three times (one is a copy), and the compact one. */
+/* The core, the stock shell's database, and ours three times (one is a copy). */
 const struct section size_section = {
     .title = "A heap of so many chunks, 91 bytes on average, a third of them free:",
     .prepare = START DUMP("big $N", "core") READ("core"),
@@ -105,7 +118,7 @@ const struct section size_section = {
     .rows = size_rows,
     .nr_rows = COUNT(size_rows),
     .room_bytes = 1e9,
-    .room_bytes_each = 96 + 20 + 3 * 16 + 6,
+    .room_bytes_each = 96 + 20 + 3 * 24,
 };
 
 /* ---- much of one thing: N of it, and twice as much for how the cost grows ---- */

@@ -64,6 +64,25 @@ SELECT arena_id, state, size_bytes, chunks, bytes FROM v_size_class
 EXCEPT
 SELECT arena_id, state, size_bytes, count(*), sum(size_bytes) FROM v_chunk GROUP BY 1, 2, 3;
 
+--- live chunks of a type are as many as it has
+WITH c AS (SELECT type, count(*), sum(size_bytes), total(reachable = 0) FROM v_chunk
+           WHERE state IN ('live', 'mmapped') GROUP BY type),
+     t AS (SELECT type, sum(chunks), sum(bytes), total(unreachable_chunks) FROM v_type
+           GROUP BY type)
+SELECT * FROM (SELECT * FROM c EXCEPT SELECT * FROM t
+               UNION ALL SELECT * FROM (SELECT * FROM t EXCEPT SELECT * FROM c))
+WHERE (SELECT value FROM meta WHERE key = 'reachability') = 1
+  AND (SELECT value FROM meta WHERE key = 'chunks') = 'all';
+
+--- what is not live has no type
+SELECT address_hex, state, type FROM v_chunk
+WHERE type IS NOT NULL AND state NOT IN ('live', 'mmapped');
+
+--- a heap's chunks are those in its range
+SELECT h.heap_id, h.arena_id, c.address_hex, c.heap_id, c.arena_id
+FROM v_heap h JOIN v_chunk c ON c.address >= h.start AND c.address < h.end
+WHERE (c.heap_id, c.arena_id) IS NOT (h.heap_id, h.arena_id);
+
 --- size classes add up to their arena
 WITH s AS (SELECT arena_id, state, sum(chunks) c, sum(bytes) b FROM v_size_class GROUP BY 1, 2),
      a AS (SELECT arena_id, 'live' state, live_chunks c, live_bytes b FROM v_arena UNION ALL

@@ -202,27 +202,6 @@ static void without_chunks_it_says_so(void **state) {
     free(text);
 }
 
-/* Chunks that are stored by the page: the first of a page, one in its middle, the last. */
-static void compact_chunks_are_found_as_well(void **state) {
-    (void)state;
-    static const char *const ranks[] = {"min", "max", "avg"};
-    assert_int_equal(run_shell("$C analyze core -o page.db --chunks compact"), 0);
-    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
-        char address[64], command[512];
-        snprintf(command, sizeof command,
-                 "SELECT CAST(%s(address) AS INTEGER) + 8 FROM v_chunk"
-                 " WHERE heap_id = 0 AND address >> 12 = (SELECT max(address) >> 12 FROM v_chunk"
-                 " WHERE heap_id = 0 AND state = 'live')",
-                 ranks[i]);
-        address_of(command, address);
-        snprintf(command, sizeof command,
-                 "$C explain done.db %s > all.txt && $C explain page.db %s > page.txt &&"
-                 " sed 1d all.txt > a && sed 1d page.txt | diff - a && grep -q neighbours a",
-                 address, address);
-        assert_int_equal(run_shell(command), 0);
-    }
-}
-
 /* ---- the folder ---- */
 
 static bool make_core(const char *scenario, const char *name) {
@@ -265,7 +244,6 @@ int main(void) {
         cmocka_unit_test(an_mmapped_chunk_has_no_heap),
         cmocka_unit_test(exit_codes_are_those_of_the_contract),
         cmocka_unit_test(without_chunks_it_says_so),
-        cmocka_unit_test(compact_chunks_are_found_as_well),
     };
     for (size_t i = 0; i < NR; i++) {
         tests[i + OTHERS] = (struct CMUnitTest){

@@ -19,12 +19,18 @@ static int open_schema(void **state) {
     assert_int_equal(cf_db_exec(db, cf_schema_sql(), &err), 0);
     assert_int_equal(
         cf_db_exec(db,
-                   "INSERT INTO meta VALUES ('word_bits', 64), ('reachability', 0);"
+                   "INSERT INTO meta VALUES ('word_bits', 64), ('reachability', 0),"
+                   " ('mmapped_header_bytes', 16);"
                    "INSERT INTO heap VALUES (0, 0, 4096, 4112, 8192, 8192, NULL,"
-                   " 1, 32, 1, 64, 0, 0, 0, 0, 0, 1, 64, 64, NULL);"
-                   "INSERT INTO chunk (address, size_bytes, code)"
-                   " VALUES (4112, 32, 0), (4144, 64, 1);"
-                   "INSERT INTO mmapped_chunk VALUES (65536, 8192, 8176, 'mmapped', NULL);",
+                   " 1, 32, 1, 64, 0, 0, 0, 0, 0, 1, 64, 64, NULL),"
+                   " (12, 9, 16384, 16400, 32768, 32768, NULL,"
+                   " 1, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL);"
+                   "INSERT INTO arena_span VALUES (0, 4096, 8192), (9, 16384, 32768);"
+                   "INSERT INTO type (type_id, type, evidence, chunks, bytes, unreachable_chunks,"
+                   " unreachable_bytes) VALUES (3, 'std::string', 'owner', 1, 32, 0, 0);"
+                   "INSERT INTO chunk (address, size_bytes, code, type_id, arena_id, heap_id)"
+                   " VALUES (4112, 32, 0, 3, 0, 0), (4144, 64, 1, NULL, 0, 0),"
+                   " (16400, 64, 4, NULL, 9, 12), (65536, 8192, 7, NULL, NULL, NULL);",
                    &err),
         0);
     *state = db;
@@ -120,26 +126,37 @@ static void every_named_query_runs(void **state) {
 }
 
 static void chunk_view_computes_its_columns(void **state) {
-    struct cf_stmt *stmt = NULL;
-    struct cf_err err;
-    bool row = false;
-    assert_int_equal(cf_db_prepare(*state,
-                                   "SELECT user_address, user_address_hex, usable_bytes, heap_id,"
-                                   " state, reachable FROM v_chunk WHERE address = 4112",
-                                   &stmt, &err),
-                     0);
-    assert_int_equal(cf_stmt_step(stmt, &row, &err), 0);
-    assert_true(row);
-    assert_int_equal(cf_stmt_i64(stmt, 0), 4128);
-    assert_string_equal(cf_stmt_text(stmt, 1), "0x1020");
-    assert_int_equal(cf_stmt_i64(stmt, 2), 24);
-    assert_int_equal(cf_stmt_i64(stmt, 3), 0);
-    assert_string_equal(cf_stmt_text(stmt, 4), "live");
-    assert_true(cf_stmt_is_null(stmt, 5));
-    cf_stmt_free(stmt);
+    static const struct {
+        const char *where, *row;
+    } cases[] = {
+        {"address = 4112", "1010|4128|0x1020|32|24|0|0|live|-|std::string"},
+        {"address = 4144", "1030|4160|0x1040|64|56|0|0|free|-|-"},
+        {"heap_id = 12", "4010|16416|0x4020|64|-|9|12|top|-|-"},
+        {"arena_id = 9", "4010|16416|0x4020|64|-|9|12|top|-|-"},
+        {"state = 'mmapped'", "10000|65552|0x10010|8192|8176|-|-|mmapped|-|-"},
+        {"heap_id IS NULL", "10000|65552|0x10010|8192|8176|-|-|mmapped|-|-"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct cf_stmt *stmt = NULL;
+        struct cf_err err;
+        bool row = false;
+        char sql[512];
+        (void)snprintf(sql, sizeof sql,
+                       "SELECT group_concat(printf('%%x|%%d|%%s|%%d|%%s|%%s|%%s|%%s|%%s|%%s',"
+                       " address, user_address, user_address_hex, size_bytes,"
+                       " ifnull(usable_bytes, '-'),"
+                       " ifnull(arena_id, '-'), ifnull(heap_id, '-'), state,"
+                       " ifnull(reachable, '-'), ifnull(type, '-'))) FROM v_chunk WHERE %s",
+                       cases[i].where);
+        assert_int_equal(cf_db_prepare(*state, sql, &stmt, &err), 0);
+        assert_int_equal(cf_stmt_step(stmt, &row, &err), 0);
+        assert_true(row);
+        assert_string_equal(cf_stmt_text(stmt, 0), cases[i].row);
+        cf_stmt_free(stmt);
+    }
 }
 
-/* The plan may look at all rows of the few mmapped chunks and heaps, never of the chunks. */
+/* The plan may look at all rows of the few heaps, never of the chunks. */
 static bool plan_scans(struct cf_db *db, const char *sql, const char *table) {
     char query[512];
     char scan[64];
@@ -164,7 +181,7 @@ static void tell_planner(struct cf_db *db, const char *nr_chunks) {
     char sql[256];
     struct cf_err err;
     (void)snprintf(sql, sizeof sql,
-                   "ANALYZE mmapped_chunk; DELETE FROM sqlite_stat1;"
+                   "ANALYZE heap; DELETE FROM sqlite_stat1;"
                    "INSERT INTO sqlite_stat1 (tbl, stat) SELECT 'chunk', '%s' WHERE '%s' <> '';"
                    "ANALYZE sqlite_schema;",
                    nr_chunks, nr_chunks);
@@ -180,23 +197,29 @@ static void filters_seek_and_do_not_scan(void **state) {
         {"SELECT * FROM v_chunk WHERE address BETWEEN 4112 AND 5000", "c"},
         {"SELECT * FROM v_chunk WHERE address > 4112 ORDER BY address LIMIT 3", "c"},
         {"SELECT * FROM v_chunk WHERE address >= 4112", "c"},
-        {"SELECT * FROM v_chunk WHERE address >= 4112", "h"},
-        {"SELECT * FROM v_chunk WHERE address <= 4112", "h"},
-        {"SELECT * FROM v_chunk WHERE address BETWEEN 4112 AND 5000", "h"},
         {"SELECT * FROM v_chunk WHERE state = 'free' AND size_bytes >= 4096"
          " ORDER BY size_bytes DESC LIMIT 20", "c"},
-        {"SELECT * FROM v_chunk WHERE state = 'free' AND size_bytes >= 4096"
-         " ORDER BY size_bytes DESC LIMIT 20", "h"},
-        {"SELECT * FROM v_chunk WHERE size_bytes > 65536 AND state = 'free'", "h"},
-        {"SELECT * FROM v_chunk WHERE state = 'free' AND size_bytes BETWEEN 8192 AND 9000", "h"},
-        {"SELECT * FROM v_chunk WHERE stored_at > 16 AND stored_at <= 4112 AND address = 4112",
-         "c"},
+        {"SELECT * FROM v_chunk WHERE size_bytes > 65536 AND state = 'free'", "c"},
+        {"SELECT * FROM v_chunk WHERE state = 'free' AND size_bytes BETWEEN 8192 AND 9000", "c"},
         {"SELECT * FROM v_chunk WHERE heap_id = 0", "c"},
-        {"SELECT * FROM v_chunk WHERE heap_id = 0", "h"},
+        {"SELECT * FROM v_chunk WHERE heap_id = ?1 ORDER BY address LIMIT 50", "c"},
+        {"SELECT count(*) FROM v_chunk WHERE heap_id = 99", "c"},
         {"SELECT * FROM v_chunk WHERE heap_id = 0 AND address > 4112 AND address < 5000", "c"},
         {"SELECT * FROM v_chunk WHERE arena_id = 0", "c"},
-        {"SELECT * FROM v_chunk WHERE arena_id = 0", "h"},
-        {"SELECT c.* FROM v_arena a JOIN v_chunk c USING (arena_id) WHERE a.arena_id = 3", "c"},
+        {"SELECT state, count(*) FROM v_chunk WHERE arena_id = 12 GROUP BY state", "c"},
+        {"SELECT * FROM v_heap h LEFT JOIN v_chunk c ON c.address = h.top_pin_address", "c"},
+        {"SELECT h.heap_id, count(*) FROM v_heap h JOIN v_chunk c ON c.address >= h.start AND"
+         " c.address < h.end WHERE h.arena_id = 3 GROUP BY h.heap_id", "c"},
+        {"SELECT p.rank, c.state FROM v_top_pin p LEFT JOIN v_chunk c ON c.address = p.address",
+         "c"},
+        {"SELECT c.type, sum(p.hole_below_bytes) FROM v_top_pin p LEFT JOIN v_chunk c"
+         " ON c.address = p.address GROUP BY c.type", "c"},
+        {"SELECT * FROM v_chunk WHERE address IN (SELECT above_address FROM v_hole)", "c"},
+        {"SELECT (SELECT state FROM v_chunk c WHERE c.address = h.above_address) FROM v_hole h",
+         "c"},
+        {"SELECT c.address FROM (SELECT heap_id AS heap, address AS at, size_bytes AS length"
+         " FROM v_hole ORDER BY size_bytes DESC LIMIT 1) JOIN v_chunk c ON c.heap_id = heap AND"
+         " c.address BETWEEN at - 256 AND at + length + 256", "c"},
         {"SELECT * FROM v_trim_range WHERE address > 4096", "trim_range"},
         {"SELECT * FROM v_trim_range WHERE arena_id = 1", "trim_range"},
         {"SELECT * FROM v_waste WHERE arena_id = 1", "waste"},
@@ -210,6 +233,7 @@ static void filters_seek_and_do_not_scan(void **state) {
         {"WITH x AS MATERIALIZED (SELECT c.size_bytes FROM (SELECT 4112 AS a) JOIN v_chunk c"
          " ON c.address = a) SELECT size_bytes, count(*) FROM x GROUP BY 1",
          "c"},
+        {"SELECT * FROM v_chunk WHERE state = 'mmapped' ORDER BY size_bytes DESC LIMIT 20", "c"},
         {"SELECT * FROM v_heap WHERE heap_id = 1", "heap"},
         {"SELECT * FROM v_heap WHERE arena_id = 1", "heap"},
         {"SELECT * FROM v_heap WHERE start = 4096", "heap"},

@@ -14,7 +14,6 @@
 #include "base/cleanup.h"
 #include "ptmalloc/chunkmap_build.h"
 #include "store/chunk_source.h"
-#include "store/chunk_vtab.h"
 #include "store/insert.h"
 #include "store/compat.h"
 #include "store/store.h"
@@ -277,6 +276,25 @@ static void a_revision_is_sixteen_digits(void **state) {
 /* ---- chunks ---- */
 
 /* Loads `map` and returns how many rows of `chunk` satisfy `sql`. */
+/* The oracle: the same stream by SQLite's own INSERT. */
+static void insert_chunks(struct cf_db *db, struct cf_chunk_source *source) {
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    struct cf_chunk_row row;
+    struct cf_err err;
+    assert_int_equal(cf_insert_begin(&in, db, "chunk",
+                                     "address, size_bytes, code, type_id, arena_id, heap_id", &err),
+                     0);
+    while (cf_chunk_source_next(source, &row)) {
+        cf_insert_i64(&in, row.address);
+        cf_insert_i64(&in, row.size_bytes);
+        cf_insert_i64(&in, row.code);
+        cf_insert_u64_if(&in, row.type != 0, row.type);
+        cf_insert_id(&in, row.arena_id);
+        cf_insert_id(&in, row.heap_id);
+        assert_int_equal(cf_insert_row(&in, &err), 0);
+    }
+}
+
 static int64_t load_and_count(const struct folder *folder, const struct cf_chunkmap *map,
                               enum cf_chunks kept, const uint64_t *reached, const char *sql) {
     CF_CLEANUP_STORE struct cf_store *store = NULL;
@@ -285,8 +303,9 @@ static int64_t load_and_count(const struct folder *folder, const struct cf_chunk
     bool found;
     int64_t count = -1;
     assert_int_equal(cf_store_create(NULL, folder->db, true, &store, &err), 0);
-    cf_chunk_source_init(&source, map, kept, reached);
-    assert_int_equal(cf_chunk_vtab_load(NULL, cf_store_db(store), &source, 0, &err), 0);
+    const struct cf_chunk_facts facts = {.reached = reached};
+    cf_chunk_source_init(&source, map, kept, &facts);
+    insert_chunks(cf_store_db(store), &source);
     assert_int_equal(cf_db_query_i64(cf_store_db(store), sql, &found, &count, &err), 0);
     assert_true(found);
     return count;
@@ -305,7 +324,7 @@ static void rows_equal_the_iterator(void **state) {
     struct cf_err err;
     assert_int_equal(cf_store_create(NULL, folder->db, false, &store, &err), 0);
     cf_chunk_source_init(&source, map, CF_CHUNKS_ALL, NULL);
-    assert_int_equal(cf_chunk_vtab_load(NULL, cf_store_db(store), &source, 0, &err), 0);
+    insert_chunks(cf_store_db(store), &source);
     static const int codes[CF_NR_CHUNK_STATES] = {
         [CF_CHUNK_LIVE] = 0, [CF_CHUNK_FREE] = 1, [CF_CHUNK_TCACHE] = 2,
         [CF_CHUNK_FAST] = 3, [CF_CHUNK_TOP] = 4,  [CF_CHUNK_FENCE] = 5,
@@ -349,10 +368,67 @@ static void rows_come_in_the_order_of_their_keys(void **state) {
     cf_chunkmap_free(map);
 }
 
+/* ---- mmapped chunks ---- */
+
+/* Below, between and above the heaps, in the place of a heap's chunk and within one. */
+static struct cf_chunkmap *map_with_mmapped(void) {
+    static const uint64_t places[] = {0x1000, 0x10090, 0x100c0, 0x10148, 0x800000, 0x900000,
+                                      0xffff700000000000, 0xffff900000000000};
+    struct cf_chunkmap *map = toy_map(8, toy, 2);
+    struct cf_err err;
+    for (size_t i = sizeof places / sizeof *places; i-- > 0;) {
+        const struct cf_mmapped mmapped = {.addr = places[i], .bytes = 0x2000,
+                                           .usable_bytes = 0x1ff0, .in_tcache = i == 5};
+        assert_int_equal(cf_chunkmap_add_mmapped(map, &mmapped, &err), 0);
+    }
+    assert_int_equal(cf_chunkmap_seal(map, &err), 0);
+    return map;
+}
+
+static void mmapped_chunks_stand_among_the_others(void **state) {
+    (void)state;
+    struct cf_chunkmap *map = map_with_mmapped();
+    struct cf_chunk_source source;
+    struct cf_chunk_row row;
+    int64_t last = INT64_MIN;
+    size_t mmapped = 0, cached = 0, of_heaps = 0;
+    cf_chunk_source_init(&source, map, CF_CHUNKS_ALL, NULL);
+    while (cf_chunk_source_next(&source, &row)) {
+        assert_true(row.address > last);
+        last = row.address;
+        of_heaps += row.heap_id != UINT32_MAX;
+        mmapped += row.code == CF_CODE_MMAPPED;
+        cached += row.heap_id == UINT32_MAX && row.code == CF_CODE_TCACHE;
+    }
+    assert_int_equal(of_heaps, 13);
+    assert_int_equal(mmapped, 6); /* 0x10090 is a heap's chunk */
+    assert_int_equal(cached, 1);
+    cf_chunkmap_free(map);
+}
+
+static void mmapped_chunks_are_unreached_by_their_number(void **state) {
+    struct cf_chunkmap *map = map_with_mmapped();
+    size_t first = cf_chunkmap_nr_units(map);
+    uint64_t *reached = calloc(first / 64 + 2, sizeof *reached);
+    assert_non_null(reached);
+    reached[(first + 2 * 3) / 64] |= 1ull << (first + 2 * 3) % 64;
+    assert_int_equal(load_and_count(*state, map, CF_CHUNKS_ALL, reached,
+                                    "SELECT group_concat(address) FROM chunk WHERE code = 7"),
+                     0x10148);
+    assert_int_equal(load_and_count(*state, map, CF_CHUNKS_ALL, reached,
+                                    "SELECT count(*) FROM chunk WHERE code = 8"), 5);
+    assert_int_equal(load_and_count(*state, map, CF_CHUNKS_FREE, reached,
+                                    "SELECT count(*) FROM chunk WHERE heap_id IS NULL"), 1);
+    assert_int_equal(load_and_count(*state, map, CF_CHUNKS_NONE, reached,
+                                    "SELECT count(*) FROM chunk"), 0);
+    free(reached);
+    cf_chunkmap_free(map);
+}
+
 /* Cut after every so many words of the planes, the parts have the rows of the whole, in order. */
 static void parts_make_up_the_stream(void **state) {
     (void)state;
-    struct cf_chunkmap *map = toy_map(8, toy, 2);
+    struct cf_chunkmap *map = map_with_mmapped();
     for (size_t words = 1; words < 9; words++) {
         struct cf_chunk_source whole, part;
         struct cf_chunk_place *places;
@@ -367,10 +443,11 @@ static void parts_make_up_the_stream(void **state) {
                 assert_int_equal(row.address, expected.address);
                 assert_int_equal(row.size_bytes, expected.size_bytes);
                 assert_int_equal(row.code, expected.code);
+                assert_int_equal(row.heap_id, expected.heap_id);
             }
         }
         assert_false(cf_chunk_source_next(&whole, &expected));
-        assert_int_equal(whole.rows, 13);
+        assert_int_equal(whole.rows, 20);
         free(places);
     }
     cf_chunkmap_free(map);
@@ -407,14 +484,17 @@ static void live_chunks_that_were_not_reached_have_a_code_of_their_own(void **st
 
 /* Makes a database of `map` and leaves it open in `out`. */
 static void make_chunks(const struct folder *folder, const struct cf_chunkmap *map,
-                        enum cf_chunks kept, bool safe, struct cf_db **out) {
+                        enum cf_chunks kept, bool by_insert, struct cf_db **out) {
     CF_CLEANUP_STORE struct cf_store *store = NULL;
     struct cf_chunk_source source;
     struct cf_err err;
     assert_int_equal(cf_store_create(NULL, folder->db, true, &store, &err), 0);
     put_version(cf_store_db(store), CF_SCHEMA_VERSION);
     cf_chunk_source_init(&source, map, kept, NULL);
-    assert_int_equal(cf_store_chunks(store, &source, 0, safe, 0, &err), 0);
+    if (by_insert)
+        insert_chunks(cf_store_db(store), &source);
+    else
+        assert_int_equal(cf_store_chunks(store, &source, 0, 0, &err), 0);
     assert_int_equal(cf_store_commit(store, &err), 0);
     assert_int_equal(cf_db_open(folder->db, out, &err), 0);
 }
@@ -435,9 +515,9 @@ static void large_free_chunks_are_indexed_by_either_way(void **state) {
         {1, 0xffff800000000000, 0xffff800000000010, "L20 F9000 L40 T80", 0},
     };
     struct cf_chunkmap *map = toy_map(8, heaps, 2);
-    for (int safe = 0; safe < 2; safe++) {
+    for (int by_insert = 0; by_insert < 2; by_insert++) {
         CF_CLEANUP_DB struct cf_db *db = NULL;
-        make_chunks(*state, map, CF_CHUNKS_ALL, safe != 0, &db);
+        make_chunks(*state, map, CF_CHUNKS_ALL, by_insert != 0, &db);
         assert_sql_is(db, "PRAGMA integrity_check", "ok");
         assert_sql_is(db,
                       "SELECT group_concat(printf('%x:%x', address, size_bytes), ' ') FROM"
@@ -451,25 +531,35 @@ static void large_free_chunks_are_indexed_by_either_way(void **state) {
     cf_chunkmap_free(map);
 }
 
-static void compact_chunks_are_found_by_where_they_are_stored(void **state) {
-    struct cf_chunkmap *map = toy_map(8, toy, 2);
-    CF_CLEANUP_DB struct cf_db *db = NULL;
-    CF_CLEANUP_STMT struct cf_stmt *plan = NULL;
+static char *rows_of(struct cf_db *db) {
+    CF_CLEANUP_STMT struct cf_stmt *stmt = NULL;
     struct cf_err err;
-    bool row = false, seeks = false;
-    make_chunks(*state, map, CF_CHUNKS_COMPACT, false, &db);
+    bool row = false;
     assert_int_equal(cf_db_prepare(db,
-                                   "EXPLAIN QUERY PLAN SELECT * FROM v_chunk WHERE stored_at >"
-                                   " 65600 - 4096 AND stored_at <= 65600 AND address = 65600",
-                                   &plan, &err),
+                                   "SELECT group_concat(printf('%d %d %d %s %s %s', address,"
+                                   " size_bytes, code, type_id, arena_id, heap_id)) FROM chunk",
+                                   &stmt, &err),
                      0);
-    while (cf_stmt_step(plan, &row, &err) == 0 && row) {
-        const char *step = cf_stmt_text(plan, 3);
-        assert_null(strstr(step, "SCAN p"));
-        assert_null(strstr(step, "SCAN h"));
-        seeks |= strstr(step, "SEARCH p USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)") != NULL;
+    assert_int_equal(cf_stmt_step(stmt, &row, &err), 0);
+    assert_true(row);
+    return strdup(cf_stmt_text(stmt, 0));
+}
+
+static void pages_have_the_rows_of_insert(void **state) {
+    struct cf_chunkmap *map = map_with_mmapped();
+    CF_CLEANUP_FREE char *by_pages = NULL;
+    CF_CLEANUP_FREE char *by_insert = NULL;
+    for (int i = 0; i < 2; i++) {
+        CF_CLEANUP_DB struct cf_db *db = NULL;
+        make_chunks(*state, map, CF_CHUNKS_ALL, i == 1, &db);
+        assert_sql_is(db, "PRAGMA integrity_check", "ok");
+        assert_sql_is(db, "SELECT count(*) FROM chunk INDEXED BY chunk_mmapped"
+                          " WHERE state = 'mmapped'", "6");
+        *(i == 0 ? &by_pages : &by_insert) = rows_of(db);
     }
-    assert_true(seeks);
+    assert_non_null(by_pages);
+    assert_string_equal(by_pages, by_insert);
+    assert_non_null(strstr(by_pages, "-140737488355312 32 0  1 1"));
     cf_chunkmap_free(map);
 }
 
@@ -506,12 +596,14 @@ int main(void) {
         cmocka_unit_test_setup_teardown(rows_equal_the_iterator, make_folder, remove_folder),
         cmocka_unit_test(rows_come_in_the_order_of_their_keys),
         cmocka_unit_test(parts_make_up_the_stream),
+        cmocka_unit_test(mmapped_chunks_stand_among_the_others),
+        cmocka_unit_test_setup_teardown(mmapped_chunks_are_unreached_by_their_number, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(pages_have_the_rows_of_insert, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(only_the_chunks_asked_for_are_kept, make_folder,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(large_free_chunks_are_indexed_by_either_way, make_folder,
                                         remove_folder),
-        cmocka_unit_test_setup_teardown(compact_chunks_are_found_by_where_they_are_stored,
-                                        make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(an_index_of_nothing_stays_empty, make_folder,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(live_chunks_that_were_not_reached_have_a_code_of_their_own,

@@ -44,12 +44,14 @@ static void assert_sound(sqlite3 *db) {
 /* An empty database with the table t and, beside it, the oracle o. */
 static uint32_t make_database(unsigned page_bytes) {
     sqlite3 *db;
-    char sql[256];
+    char sql[512];
     (void)unlink(path);
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     (void)snprintf(sql, sizeof sql, "PRAGMA page_size = %u; PRAGMA journal_mode = OFF;"
-                                    "CREATE TABLE o (a INTEGER PRIMARY KEY, b, c);"
-                                    "CREATE TABLE t (a INTEGER PRIMARY KEY, b, c);"
+                                    "CREATE TABLE o (a INTEGER PRIMARY KEY, b, c, d,"
+                                    " e DEFAULT 0, f DEFAULT 0);"
+                                    "CREATE TABLE t (a INTEGER PRIMARY KEY, b, c, d,"
+                                    " e DEFAULT 0, f DEFAULT 0);"
                                     "CREATE TABLE u (x); INSERT INTO u VALUES (1)",
                    page_bytes);
     must(db, sql);
@@ -70,16 +72,38 @@ struct row_source {
     uint64_t step_bits;
     const int64_t *firsts; /* the values of the second column, or NULL: any */
     size_t nr_firsts;
+    uint64_t rows; /* so far */
 };
 
-static void next_row(struct row_source *source, int64_t row[3]) {
+/* A row and its home, which is `null` where both ids are CF_ID_NONE. */
+struct made_row {
+    struct cf_record record;
+    int64_t ids[2];
+};
+
+/* Homes come in runs, as heaps do. */
+static void next_row(struct row_source *source, struct made_row *row) {
+    static const int64_t ids[][2] = {{0, 0}, {0, 1}, {1, 0}, {1, 3}, {7, 127}, {3, 128},
+                                     {127, 32767}, {128, 40000}, {70000, 8388608},
+                                     {INT32_MAX, INT32_MAX}, {CF_ID_NONE, CF_ID_NONE}};
+    static const uint32_t types[] = {0, 0, 0, 1, 2, 127, 128, 32767, 32768, 65535};
+    static const int64_t seconds[] = {0, 1, 2, 3, 8, 127, 128, 255};
     source->rowid += 1 + (int64_t)(next_random(&source->seed) >> (53 - source->step_bits));
-    row[0] = source->rowid;
+    row->record.rowid = source->rowid;
     unsigned bits = (unsigned)(next_random(&source->seed) % 64);
-    row[1] = (int64_t)(next_random(&source->seed) << 11) >> bits;
+    row->record.first = (int64_t)(next_random(&source->seed) << 11) >> bits;
     if (source->firsts != NULL)
-        row[1] = source->firsts[next_random(&source->seed) % source->nr_firsts];
-    row[2] = (int64_t)(next_random(&source->seed) % 4);
+        row->record.first = source->firsts[next_random(&source->seed) % source->nr_firsts];
+    row->record.second = seconds[next_random(&source->seed) % (sizeof seconds / sizeof *seconds)];
+    row->record.type = types[next_random(&source->seed) % (sizeof types / sizeof *types)];
+    memcpy(row->ids, ids[source->rows++ / 50 % (sizeof ids / sizeof *ids)], sizeof row->ids);
+}
+
+static int add_row(struct cf_leaves *leaves, int64_t rowid, int64_t first, int64_t second,
+                   struct cf_err *err) {
+    const struct cf_record row = {.rowid = rowid, .first = first, .second = second};
+    const struct cf_home home = cf_home_make(0, 0);
+    return cf_leaves_add(leaves, &row, &home, err);
 }
 
 /* Appends the leaves' rows to the file and forgets them. */
@@ -104,9 +128,10 @@ static void write_pages(uint32_t root, struct row_source source, uint64_t rows,
         fail_msg("%s", err.text);
     assert_int_equal(cf_leaves_init(&leaves, cf_pages_page_bytes(pages), &err), CF_OK);
     for (uint64_t i = 0; i < rows; i++) {
-        int64_t row[3];
-        next_row(&source, row);
-        if (cf_leaves_add(&leaves, row[0], row[1], row[2], &err) != CF_OK ||
+        struct made_row row;
+        next_row(&source, &row);
+        const struct cf_home home = cf_home_make(row.ids[0], row.ids[1]);
+        if (cf_leaves_add(&leaves, &row.record, &home, &err) != CF_OK ||
             (i % part_rows == part_rows - 1 && append(pages, &leaves, &err) != CF_OK))
             fail_msg("%s", err.text);
     }
@@ -119,13 +144,16 @@ static void write_pages(uint32_t root, struct row_source source, uint64_t rows,
 static void insert_rows(sqlite3 *db, struct row_source source, uint64_t rows) {
     sqlite3_stmt *stmt;
     must(db, "BEGIN");
-    assert_int_equal(sqlite3_prepare_v2(db, "INSERT INTO o VALUES (?, ?, ?)", -1, &stmt, NULL),
+    assert_int_equal(sqlite3_prepare_v2(db, "INSERT INTO o VALUES (?, ?, ?, nullif(?, 0),"
+                                            " nullif(?, -1), nullif(?, -1))", -1, &stmt, NULL),
                      SQLITE_OK);
     for (uint64_t i = 0; i < rows; i++) {
-        int64_t row[3];
-        next_row(&source, row);
-        for (int k = 0; k < 3; k++)
-            sqlite3_bind_int64(stmt, k + 1, row[k]);
+        struct made_row row;
+        next_row(&source, &row);
+        const int64_t values[] = {row.record.rowid, row.record.first, row.record.second,
+                                  row.record.type, row.ids[0], row.ids[1]};
+        for (int k = 0; k < 6; k++)
+            sqlite3_bind_int64(stmt, k + 1, values[k]);
         assert_int_equal(sqlite3_step(stmt), SQLITE_DONE);
         sqlite3_reset(stmt);
     }
@@ -136,7 +164,7 @@ static void insert_rows(sqlite3 *db, struct row_source source, uint64_t rows) {
 static void assert_goes_on_working(sqlite3 *db, uint64_t rows) {
     assert_int_equal(number(db, "SELECT count(*) FROM t"), rows);
     must(db, "INSERT INTO t (b, c) SELECT b, c FROM t ORDER BY a LIMIT 1000");
-    must(db, "INSERT INTO t VALUES (-9223372036854775807, 5, 6)");
+    must(db, "INSERT INTO t (a, b, c) VALUES (-9223372036854775807, 5, 6)");
     must(db, "DELETE FROM t WHERE a % 3 = 0");
     must(db, "CREATE INDEX t_b ON t (b)");
     assert_sound(db);
@@ -239,7 +267,7 @@ static void leave_the_lock_byte_page_out(uint32_t nr_pages, int64_t rows, int64_
     assert_int_equal(cf_pages_open(path, root, &pages, &err), CF_OK);
     assert_int_equal(cf_leaves_init(&leaves, 4096, &err), CF_OK);
     for (int64_t i = 0; i < rows; i++) {
-        assert_int_equal(cf_leaves_add(&leaves, i * 16 + (1ll << 46), 91, i & 1, &err), CF_OK);
+        assert_int_equal(add_row(&leaves, i * 16 + (1ll << 46), 91, i & 1, &err), CF_OK);
         if (i % part_rows == part_rows - 1)
             assert_int_equal(append(pages, &leaves, &err), CF_OK);
     }
@@ -271,7 +299,7 @@ static void what_is_no_empty_table_is_refused(void **state) {
     struct cf_pages *pages;
     uint32_t root = make_database(4096);
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    must(db, "INSERT INTO t VALUES (1, 2, 3)");
+    must(db, "INSERT INTO t (a, b, c) VALUES (1, 2, 3)");
     sqlite3_close(db);
     assert_int_equal(cf_pages_open(path, root, &pages, &err), CF_EINTERNAL);
     assert_int_equal(cf_pages_open(path, 1000, &pages, &err), CF_EINTERNAL);
@@ -287,11 +315,11 @@ static void rowids_must_grow(void **state) {
     uint32_t root = make_database(4096);
     assert_int_equal(cf_pages_open(path, root, &pages, &err), CF_OK);
     assert_int_equal(cf_leaves_init(&leaves, 4096, &err), CF_OK);
-    assert_int_equal(cf_leaves_add(&leaves, -5, 1, 2, &err), CF_OK);
-    assert_int_equal(cf_leaves_add(&leaves, -5, 1, 2, &err), CF_EINTERNAL);
-    assert_int_equal(cf_leaves_add(&leaves, 7, 1, 2, &err), CF_OK);
+    assert_int_equal(add_row(&leaves, -5, 1, 2, &err), CF_OK);
+    assert_int_equal(add_row(&leaves, -5, 1, 2, &err), CF_EINTERNAL);
+    assert_int_equal(add_row(&leaves, 7, 1, 2, &err), CF_OK);
     assert_int_equal(append(pages, &leaves, &err), CF_OK);
-    assert_int_equal(cf_leaves_add(&leaves, 7, 1, 2, &err), CF_OK);
+    assert_int_equal(add_row(&leaves, 7, 1, 2, &err), CF_OK);
     assert_int_equal(append(pages, &leaves, &err), CF_EINTERNAL);
     cf_leaves_fini(&leaves);
     cf_pages_free(pages);
