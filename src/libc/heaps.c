@@ -155,7 +155,7 @@ static bool layout_is_of_age(const struct cf_malloc *m, const struct cf_heap_inf
     const struct cf_par_layout *par =
         m->namespaces.len > 0 ? m->namespaces.items[0].par.layout : NULL;
     bool has_pagesize =
-        par != NULL ? par->thp_pagesize != CF_ABSENT : m->state != NULL && !m->state->nr_fastbins;
+        par != NULL ? par->thp_pagesize != CF_ABSENT : m->state != NULL && m->state->span.first >= 35;
     if (has_pagesize != (layout->pagesize != CF_ABSENT))
         return false;
     return has_pagesize || m->word == 8 || (layout->bytes == 24) == (m->alignment == 16);

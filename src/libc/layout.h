@@ -2,22 +2,37 @@
  * Where glibc's malloc keeps its fields, as data: one table for each struct, a row for each
  * shape that a release had (2.17 to 2.44, 64-bit and 32-bit). A row is chosen because the core's
  * bytes fit it, never by a version string: distributions backport. Offsets are bytes from the
- * struct's start; CF_ABSENT marks a field that the shape does not have. Rows are static.
+ * struct's start; CF_ABSENT marks a field that the shape does not have. What the code did with a
+ * struct changed with its shape, so behaviours are fields of the rows too: a new glibc is new rows.
+ * Rows are static.
  *
  * Sources: malloc/malloc.c and malloc/arena.c of each release, compiled for each target.
  */
 #ifndef CF_LIBC_LAYOUT_H
 #define CF_LIBC_LAYOUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum { CF_ABSENT = 0xffff, CF_NR_BINS = 127, CF_BIN_WORDS = 254, CF_NR_FASTBINS_MAX = 11 };
 
+/* Of glibc 2.x, both included. */
+struct cf_releases {
+    uint8_t first;
+    uint8_t last;
+};
+
 /* struct malloc_state */
 struct cf_state_layout {
     const char *releases; /* "2.27-2.42" */
+    struct cf_releases span;
     uint8_t word_bytes;
+    uint8_t alignment;                /* MALLOC_ALIGNMENT; i386 has had 16 since 2.26 */
+    uint8_t heap_trim_asks_threshold; /* heap_trim() asks trim_threshold (2.23+) */
+    uint8_t mmapped_header_is_short;  /* an mmapped chunk's size leaves out its header (2.43+) */
+    uint8_t tcache_is_late;           /* made by the first free(), so anywhere (2.43+) */
+    uint8_t default_tcache_count;     /* mp_.tcache_count as it begins; 0: no tcache yet */
     uint8_t nr_fastbins; /* NFASTBINS; 0 from 2.43 */
     uint16_t have_fastchunks;
     uint16_t fastbins;
@@ -37,6 +52,7 @@ struct cf_state_layout {
  * mmap_threshold, arena_test, arena_max, one word each. */
 struct cf_par_layout {
     const char *releases;
+    struct cf_releases span;
     uint8_t word_bytes;
     uint16_t thp_mode;
     uint16_t thp_pagesize;
@@ -55,11 +71,14 @@ struct cf_par_layout {
     uint16_t tcache_count;
     uint16_t tcache_unsorted_limit;
     uint16_t bytes;
+    uint8_t mmapped_mem_drifts;  /* each mremap adds 2 words too many (mremap_chunk, 2.43+) */
+    uint8_t arenas_are_cores;    /* arena_get2() allows one arena a core, not 8 or 2 (2.44) */
 };
 
 /* heap_info: ar_ptr, prev, size, mprotect_size are the first four words in every shape. */
 struct cf_heap_info_layout {
     const char *releases;
+    struct cf_releases span;
     uint8_t word_bytes;
     uint16_t pagesize;
     uint16_t bytes;
@@ -68,6 +87,7 @@ struct cf_heap_info_layout {
 /* struct tcache_perthread_struct */
 struct cf_tcache_layout {
     const char *releases;
+    struct cf_releases span;
     uint8_t word_bytes;
     uint8_t count_bytes;   /* 1 or 2 */
     uint8_t counts_are_slots; /* 2.42: counts[] became num_slots[], the free slots left */
@@ -77,6 +97,15 @@ struct cf_tcache_layout {
     uint16_t bytes;
     uint16_t chunk_bytes;  /* of the chunk that holds it; up to 0x20 more is possible */
 };
+
+/* PROTECT_PTR came in 2.32: every release of the span has it. */
+static inline bool cf_releases_mangle_links(struct cf_releases span) {
+    return span.first >= 32;
+}
+
+static inline bool cf_releases_overlap(struct cf_releases a, struct cf_releases b) {
+    return a.first <= b.last && b.first <= a.last;
+}
 
 extern const struct cf_state_layout cf_state_layouts[];
 extern const size_t cf_nr_state_layouts;

@@ -9,11 +9,8 @@
 
 /* ---- finding ---- */
 
-/* i386 has aligned to 16 bytes since 2.26, when NFASTBINS grew to 11. */
 static unsigned alignment_of(const struct cf_malloc *m) {
-    if (m->word == 8)
-        return 16;
-    return m->state != NULL && m->state->nr_fastbins == 10 ? 8 : 16;
+    return m->state != NULL ? m->state->alignment : 16;
 }
 
 static void write_layout_text(struct cf_malloc *m) {
@@ -119,9 +116,8 @@ bool cf_malloc_safe_linking(const struct cf_malloc *m) {
     return m->safe_linking;
 }
 
-/* The header's meaning changed in the release that dropped the fastbins. */
 bool cf_malloc_header_is_short(const struct cf_malloc *m) {
-    return m->state != NULL && m->state->nr_fastbins == 0;
+    return m->state != NULL && m->state->mmapped_header_is_short;
 }
 
 size_t cf_malloc_nr_namespaces(const struct cf_malloc *m) {

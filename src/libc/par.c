@@ -96,7 +96,7 @@ static bool zero_or_power_of_two(uint64_t value) {
 
 /* From 2.43 on each growing mremap adds two words too many to mmapped_mem. */
 static bool mmap_counts_agree(const struct cf_malloc *m, const struct cf_par *par) {
-    bool drifts = par->layout->thp_mode != CF_ABSENT;
+    bool drifts = par->layout->mmapped_mem_drifts;
     uint64_t grain = drifts ? 2 * m->word : cf_mem_page_bytes(m->mem);
     if (par->n_mmaps > par->max_n_mmaps || par->max_n_mmaps > INT32_MAX)
         return false;
@@ -192,9 +192,9 @@ static int defaults_score(const struct cf_malloc *m, const struct cf_par *par) {
     return score + tcache_score(m, par);
 }
 
-/* mp_ and malloc_state changed together in 2.43: thp_mode came when the fastbins went. */
+/* One release has both shapes. */
 static int age_score(const struct cf_malloc *m, const struct cf_par *par) {
-    return (par->layout->thp_mode != CF_ABSENT) == (m->state->nr_fastbins == 0) ? 4 : 0;
+    return cf_releases_overlap(par->layout->span, m->state->span) ? 4 : 0;
 }
 
 /* 2.43 and 2.44 differ by the last word and by the numbering of thp_mode, whose "unsupported" and

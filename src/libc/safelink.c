@@ -59,15 +59,14 @@ static void vote_by_tcaches(const struct cf_malloc *m, struct votes *votes) {
     }
 }
 
-/* 2.35 and later by mp_ or by a heap that is there, 2.42 and later by the tcache, 2.43 and later by
- * malloc_state. */
+/* Some struct has a shape that only releases with PROTECT_PTR have. */
 static bool usual_by_age(const struct cf_malloc *m) {
     const struct cf_par_layout *par =
         m->namespaces.len > 0 ? m->namespaces.items[0].par.layout : NULL;
-    if (m->heaps.len > 0 && m->heap_info->pagesize != CF_ABSENT)
-        return true;
-    return m->state->nr_fastbins == 0 || (m->tcache != NULL && m->tcache->counts_are_slots) ||
-           (par != NULL && par->thp_pagesize != CF_ABSENT);
+    return cf_releases_mangle_links(m->state->span) ||
+           (m->heaps.len > 0 && cf_releases_mangle_links(m->heap_info->span)) ||
+           (m->tcache != NULL && cf_releases_mangle_links(m->tcache->span)) ||
+           (par != NULL && cf_releases_mangle_links(par->span));
 }
 
 void cf_links_decide(struct cf_malloc *m) {

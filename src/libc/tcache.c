@@ -285,7 +285,7 @@ int cf_tcaches_find(struct cf_malloc *m, struct cf_err *err) {
     if (m->tcache == NULL)
         choose_layout(m);
     /* 2.43 on makes the cache late and anywhere, but there is only one layout left by then. */
-    for (size_t i = 0; m->tcache == NULL && m->state != NULL && m->state->nr_fastbins == 0 &&
+    for (size_t i = 0; m->tcache == NULL && m->state != NULL && m->state->tcache_is_late &&
                        i < cf_nr_tcache_layouts;
          i++)
         if (cf_tcache_layouts[i].word_bytes == m->word && cf_tcache_layouts[i].counts_are_slots)

@@ -111,8 +111,8 @@ static void add_all(struct cf_tunables *out, const struct cf_malloc *m,
     const struct cf_par_layout *layout = par->layout;
     bool is_64 = layout->word_bytes == 8;
     bool has_tcache = layout->tcache_count != CF_ABSENT;
-    bool slots = cf_malloc_tcache_layout(m) != NULL &&
-                 cf_malloc_state_layout(m)->nr_fastbins == 0;
+    const struct cf_state_layout *state = cf_malloc_state_layout(m);
+    uint64_t count = state != NULL ? state->default_tcache_count : 0;
     bool has_hp = layout->hp_pagesize != CF_ABSENT;
     struct setting settings[] = {
         {"arena_max", "MALLOC_ARENA_MAX", par->arena_max, 0, true},
@@ -121,7 +121,7 @@ static void add_all(struct cf_tunables *out, const struct cf_malloc *m,
         {"top_pad", "MALLOC_TOP_PAD_", par->top_pad, DEFAULT_THRESHOLD, true},
         {"mmap_threshold", "MALLOC_MMAP_THRESHOLD_", par->mmap_threshold, DEFAULT_THRESHOLD, true},
         {"mmap_max", "MALLOC_MMAP_MAX_", par->n_mmaps_max, DEFAULT_MMAP_MAX, true},
-        {"tcache_count", NULL, par->tcache_count, slots ? 16 : 7, has_tcache},
+        {"tcache_count", NULL, par->tcache_count, count, has_tcache},
         {"tcache_max", NULL, par->tcache_max_bytes, par->tcache_max_bytes, has_tcache},
         {"tcache_unsorted_limit", NULL, par->tcache_unsorted_limit, 0,
          layout->tcache_unsorted_limit != CF_ABSENT},
@@ -170,9 +170,7 @@ uint64_t cf_tunables_arena_limit(const struct cf_malloc *m, unsigned cpus, const
         return par->arena_max;
     }
     bool is_64 = par->layout->word_bytes == 8;
-    /* 2.44 dropped tcache_unsorted_limit, and with it the multiple of the cores. */
-    bool plain = par->layout->thp_mode != CF_ABSENT &&
-                 par->layout->tcache_unsorted_limit == CF_ABSENT;
+    bool plain = par->layout->arenas_are_cores;
     *formula = plain ? "cores, at least arena_test" : is_64 ? "8 x cores" : "2 x cores";
     if (cpus == 0)
         return 0;

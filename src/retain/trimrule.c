@@ -39,7 +39,7 @@ static void fill_namespace(const struct cf_malloc *m, struct cf_trim_rule *rule)
     rule->trim_threshold = par->trim_threshold;
     rule->heap_max_bytes = cf_malloc_heap_max(m);
     const struct cf_state_layout *layout = cf_malloc_state_layout(m);
-    rule->heap_has_threshold = layout != NULL && layout->attached_threads != CF_ABSENT;
+    rule->heap_has_threshold = layout != NULL && layout->heap_trim_asks_threshold;
 }
 
 static void fill_arenas(const struct cf_ptmalloc *pt, struct cf_trim_rule *rule) {

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,48 @@ static void state_fields_stand_at_fixed_distances_from_the_bins(void **unused) {
         assert_int_equal(l->next_free, l->next + word);
         assert_int_equal(l->max_system_mem, l->system_mem + word);
         assert_int_equal(l->bytes, l->max_system_mem + word);
+    }
+}
+
+/* "2.27-2.42 without tcache" is 27 to 42, "2.26" is 26 and no other. */
+static void check_span(const char *text, struct cf_releases span) {
+    unsigned first = 0, last = 0;
+    int nr = sscanf(text, "2.%u-2.%u", &first, &last);
+    assert_true(nr >= 1);
+    assert_int_equal(span.first, first);
+    assert_int_equal(span.last, nr == 2 ? last : first);
+}
+
+static void releases_say_the_same_as_text_and_as_numbers(void **unused) {
+    (void)unused;
+    for (size_t i = 0; i < cf_nr_state_layouts; i++)
+        check_span(cf_state_layouts[i].releases, cf_state_layouts[i].span);
+    for (size_t i = 0; i < cf_nr_par_layouts; i++)
+        check_span(cf_par_layouts[i].releases, cf_par_layouts[i].span);
+    for (size_t i = 0; i < cf_nr_heap_info_layouts; i++)
+        check_span(cf_heap_info_layouts[i].releases, cf_heap_info_layouts[i].span);
+    for (size_t i = 0; i < cf_nr_tcache_layouts; i++)
+        check_span(cf_tcache_layouts[i].releases, cf_tcache_layouts[i].span);
+}
+
+/* What a release did differently is said by every row of it, and by no row before it. */
+static void behaviours_come_with_their_release(void **unused) {
+    (void)unused;
+    for (size_t i = 0; i < cf_nr_state_layouts; i++) {
+        const struct cf_state_layout *l = &cf_state_layouts[i];
+        assert_int_equal(l->alignment, l->word_bytes == 8 || l->span.first >= 26 ? 16 : 8);
+        assert_int_equal(l->heap_trim_asks_threshold, l->span.first >= 23);
+        assert_int_equal(l->mmapped_header_is_short, l->span.first >= 43);
+        assert_int_equal(l->tcache_is_late, l->span.first >= 43);
+        assert_int_equal(l->nr_fastbins == 0, l->span.first >= 43);
+        assert_int_equal(l->default_tcache_count,
+                         l->span.last < 26 ? 0 : l->span.first >= 43 ? 16 : 7);
+    }
+    for (size_t i = 0; i < cf_nr_par_layouts; i++) {
+        const struct cf_par_layout *l = &cf_par_layouts[i];
+        assert_int_equal(l->mmapped_mem_drifts, l->span.first >= 43);
+        assert_int_equal(l->thp_mode != CF_ABSENT, l->span.first >= 43);
+        assert_int_equal(l->arenas_are_cores, l->span.last >= 44);
     }
 }
 
@@ -152,6 +195,8 @@ static void tcache_is_its_counts_and_its_entries(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(state_fields_stand_at_fixed_distances_from_the_bins),
+        cmocka_unit_test(releases_say_the_same_as_text_and_as_numbers),
+        cmocka_unit_test(behaviours_come_with_their_release),
         cmocka_unit_test(attached_threads_moves_system_mem_by_a_word),
         cmocka_unit_test(fastbins_end_at_the_top),
         cmocka_unit_test(both_widths_have_every_release),
