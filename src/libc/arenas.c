@@ -20,7 +20,6 @@ enum {
     SMALL_REGION_BYTES = 8 << 20,
     FILE_REGION_BYTES = 64 << 20,
     STRAY_STEPS = 64, /* of `next` from an arena outside the rings to a ring */
-    PF_WRITE = 2,
 };
 
 static int compare_u64(const void *a, const void *b) {
@@ -349,7 +348,7 @@ int cf_arenas_adopt(struct cf_malloc *m, struct cf_err *err) {
 /* ---- where to look ---- */
 
 static bool is_writable(const struct cf_region *region) {
-    return (region->flags & PF_WRITE) != 0;
+    return cf_region_is_writable(region);
 }
 
 /* Regions where a libc's data may be: backed by a file, right behind one (.bss), or small where

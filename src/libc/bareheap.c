@@ -11,14 +11,12 @@
  */
 #include "base/checked.h"
 #include "libc/found.h"
+#include "libc/header.h"
 
 #include <string.h>
 
 enum {
     AT_PHDR = 3,
-    PF_WRITE = 2,
-    PREV_INUSE = 1,
-    BAD_FLAGS = 6,        /* IS_MMAPPED, NON_MAIN_ARENA */
     CHUNKS_ENOUGH = 8,    /* that make a place sound, where the end is not in sight */
     START_BYTES = 1 << 20, /* of a mapping, searched for its first chunk */
     DROP_BYTES = 16 << 20,
@@ -36,7 +34,7 @@ static bool lacks_libc_data(const struct cf_malloc *m) {
         if (region->file < 0 || !cf_is_libc_path(cf_core_file(core, (size_t)region->file)->path))
             continue;
         is_named = true;
-        if ((region->flags & PF_WRITE) != 0 && region->data_bytes > 0)
+        if (cf_region_is_writable(region) && region->data_bytes > 0)
             return false;
     }
     return is_named || !cf_core_complete(core);
@@ -60,15 +58,17 @@ static enum step step(struct chain *chain) {
     uint64_t header, second, prev_size;
     if (!cf_mem_word(chain->m->mem, chain->at + word, &header))
         return STEP_UNREADABLE;
-    uint64_t size = header & ~UINT64_C(7);
+    uint64_t size = cf_header_bytes(header), room = chain->end - chain->at;
     if (size == 2 * word && cf_mem_word(chain->m->mem, chain->at + 3 * word, &second) &&
         second == (2 * word | PREV_INUSE)) {
         chain->at += 4 * word;
         return STEP_FENCES;
     }
-    bool reaches_end = size == chain->end - chain->at; /* a top's size is as the page ends */
-    if ((header & BAD_FLAGS) != 0 || size < cf_min_chunk_bytes(chain->m) ||
-        (size % chain->m->alignment != 0 && !reaches_end) || size > chain->end - chain->at)
+    struct cf_header_rule rule = cf_header_rule_make(word, chain->m->alignment, true);
+    bool reaches_end = size == room;
+    if (reaches_end)
+        rule.alignment = 1; /* a top's size is as the page ends */
+    if (!cf_header_can_be(rule, header, room))
         return STEP_BROKEN;
     if (!(header & PREV_INUSE) &&
         (!cf_mem_word(chain->m->mem, chain->at, &prev_size) || prev_size != chain->previous))
@@ -191,7 +191,7 @@ bool cf_bare_heap_find(struct cf_malloc *m) {
         const struct cf_region *region = cf_mem_region(m->mem, i);
         if (region->start > from && region->start - from > SEARCH_BYTES)
             break;
-        if ((region->flags & PF_WRITE) != 0 && region->data_bytes > 0 &&
+        if (cf_region_is_writable(region) && region->data_bytes > 0 &&
             region->kind != CF_REGION_FILE && region->kind != CF_REGION_SHARED &&
             heap_in(m, i, &m->bare_heap))
             return true;

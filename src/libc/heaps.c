@@ -14,7 +14,7 @@
 
 #include <stdlib.h>
 
-enum { SAMPLE_ARENAS = 256, ODD_SHIFT_MIN = 17, ODD_SHIFT_MAX = 34, PF_WRITE = 2 };
+enum { SAMPLE_ARENAS = 256, ODD_SHIFT_MIN = 17, ODD_SHIFT_MAX = 34 };
 
 uint64_t cf_heap_of_arena(const struct cf_malloc *m, uint64_t arena) {
     uint64_t page = cf_mem_page_bytes(m->mem);
@@ -154,8 +154,8 @@ static bool layout_fits(const struct cf_malloc *m, const struct cf_heap_info_lay
 static bool layout_is_of_age(const struct cf_malloc *m, const struct cf_heap_info_layout *layout) {
     const struct cf_par_layout *par =
         m->namespaces.len > 0 ? m->namespaces.items[0].par.layout : NULL;
-    bool has_pagesize =
-        par != NULL ? par->thp_pagesize != CF_ABSENT : m->state != NULL && m->state->span.first >= 35;
+    bool has_pagesize = par != NULL ? par->thp_pagesize != CF_ABSENT
+                                    : m->state != NULL && m->state->span.first >= 35;
     if (has_pagesize != (layout->pagesize != CF_ABSENT))
         return false;
     return has_pagesize || m->word == 8 || (layout->bytes == 24) == (m->alignment == 16);
@@ -189,7 +189,7 @@ int cf_heaps_find(struct cf_malloc *m, struct cf_err *err) {
     m->heap_max = choose_heap_max(m);
     for (size_t i = 0; i < cf_mem_nr_regions(m->mem); i++) {
         const struct cf_region *region = cf_mem_region(m->mem, i);
-        if (region->data_bytes > 0 && (region->flags & PF_WRITE) != 0 && !scan_region(m, region))
+        if (region->data_bytes > 0 && cf_region_is_writable(region) && !scan_region(m, region))
             return cf_err_nomem(err, m->heaps.len * sizeof *m->heaps.items, "heaps");
     }
     if (m->heaps.len > 1)

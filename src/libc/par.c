@@ -6,6 +6,7 @@
  */
 #include "base/checked.h"
 #include "libc/found.h"
+#include "libc/header.h"
 
 #include <string.h>
 
@@ -14,7 +15,6 @@ enum {
     SCORE_MIN = 14,
     CHAIN_STEPS = 8,
     BREAK_RUN_BYTES = 1 << 30, /* of data and bss on either side, searched for the break */
-    PF_WRITE = 2,
     NONCONTIGUOUS = 2,
 };
 
@@ -27,13 +27,12 @@ struct main_facts {
 };
 
 bool cf_chunk_size_at(const struct cf_malloc *m, uint64_t addr, uint64_t *out) {
-    uint64_t size;
-    if (!cf_mem_word(m->mem, addr + m->word, &size))
+    struct cf_header_rule any = {.min_bytes = cf_min_chunk_bytes(m), .alignment = 2 * m->word};
+    uint64_t header;
+    if (!cf_mem_word(m->mem, addr + m->word, &header) ||
+        !cf_header_can_be(any, header, UINT64_MAX))
         return false;
-    size &= ~UINT64_C(7);
-    if (size < cf_min_chunk_bytes(m) || size % (2 * m->word) != 0)
-        return false;
-    *out = size;
+    *out = cf_header_bytes(header);
     return true;
 }
 
@@ -273,7 +272,7 @@ static bool holds_word(const struct cf_malloc *m, uint64_t start, uint64_t end, 
 }
 
 static bool continues(const struct cf_region *region, const struct cf_region *next) {
-    return region->end == next->start && (next->flags & PF_WRITE) != 0;
+    return region->end == next->start && cf_region_is_writable(next);
 }
 
 /* The break variable is libc's own, so it stands in the run of writable regions around the main
@@ -285,7 +284,7 @@ static bool run_holds_break(const struct cf_malloc *m, const struct cf_namespace
     if (first >= nr || cf_mem_find(m->mem, home) == NULL)
         return false;
     while (first > 0 && continues(cf_mem_region(m->mem, first - 1), cf_mem_region(m->mem, first)) &&
-           (cf_mem_region(m->mem, first - 1)->flags & PF_WRITE) != 0 &&
+           cf_region_is_writable(cf_mem_region(m->mem, first - 1)) &&
            home - cf_mem_region(m->mem, first - 1)->start < BREAK_RUN_BYTES)
         first--;
     for (size_t i = first; i < nr; i++) {
@@ -304,7 +303,7 @@ static bool run_holds_break(const struct cf_malloc *m, const struct cf_namespace
 }
 
 static bool is_libc_data(const struct cf_malloc *m, const struct cf_region *region) {
-    if (region->file < 0 || (region->flags & PF_WRITE) == 0)
+    if (region->file < 0 || !cf_region_is_writable(region))
         return false;
     const char *path = cf_core_file(cf_mem_core(m->mem), (size_t)region->file)->path;
     return cf_is_libc_path(path);

@@ -21,7 +21,6 @@ enum {
     MATCH = 4,
     WEAK_MATCH = 1,
     NO_MATCH = -1,
-    PF_WRITE = 2,
 };
 
 /* How a word fits: MATCH, WEAK_MATCH, 0 (says nothing) or NO_MATCH. */
@@ -56,7 +55,7 @@ static int judge_arena(const struct cf_malloc *m, uint64_t value) {
 static int judge_tcache(const struct cf_malloc *m, uint64_t value) {
     const struct cf_region *region = value == 0 ? NULL : cf_mem_find(m->mem, value);
     uint64_t size;
-    if (region == NULL || (region->flags & PF_WRITE) == 0)
+    if (region == NULL || !cf_region_is_writable(region))
         return 0;
     if (value % m->alignment != 0 || value < 2 * m->word ||
         !cf_chunk_size_at(m, value - 2 * m->word, &size) || !cf_tcache_fits(m, size))

@@ -60,6 +60,11 @@ struct cf_region {
     enum cf_region_kind kind;
 };
 
+/* The program may write there (PF_W). */
+static inline bool cf_region_is_writable(const struct cf_region *region) {
+    return (region->flags & 2) != 0;
+}
+
 /* Builds the address space of `core` (borrowed until cf_mem_free). Residency is not judged yet:
  * its source is none, and all anonymous memory that the file stores counts as resident. */
 int cf_mem_map(const struct cf_core *core, struct cf_mem **out, struct cf_err *err);

@@ -71,17 +71,6 @@ uint64_t cf_chunk_from(const struct cf_ptmalloc *pt, uint64_t addr) {
     return ((addr + header + mask) & ~mask) - header;
 }
 
-/* A header that malloc can have written: _int_free and sysmalloc keep these in every release. */
-static bool is_sound(const struct cf_ptmalloc *pt, const struct cf_chain *chain, uint64_t addr,
-                     uint64_t word) {
-    uint64_t size = word & ~(uint64_t)SIZE_FLAGS;
-    if (size < pt->min_chunk || size & (pt->alignment - 1) || word & IS_MMAPPED)
-        return false;
-    if (chain->is_main && word & NON_MAIN_ARENA)
-        return false;
-    return size <= chain->limit - addr;
-}
-
 static bool is_fence(const struct cf_ptmalloc *pt, uint64_t word) {
     return (word & ~(uint64_t)PREV_INUSE) == 2 * pt->word_bytes;
 }
@@ -109,6 +98,8 @@ static enum cf_chain_end end_at(struct cf_cursor *cursor, const struct cf_ptmall
 enum cf_chain_end cf_chain_probe(struct cf_cursor *cursor, const struct cf_ptmalloc *pt,
                                  const struct cf_chain *chain, uint64_t addr, uint64_t max_steps,
                                  uint64_t *out_end) {
+    struct cf_header_rule rule =
+        cf_header_rule_make(pt->word_bytes, pt->alignment, chain->is_main);
     uint64_t word, previous_size = 0;
     for (uint64_t step = 0;; step++) {
         *out_end = addr;
@@ -127,7 +118,7 @@ enum cf_chain_end cf_chain_probe(struct cf_cursor *cursor, const struct cf_ptmal
         if (previous_size != 0 && !(word & PREV_INUSE) &&
             (!cf_cursor_word(cursor, addr, &prev_size) || prev_size != previous_size))
             return CF_CHAIN_BROKEN;
-        if (!is_sound(pt, chain, addr, word))
+        if (!cf_header_can_be(rule, word, chain->limit - addr))
             return end_at(cursor, pt, chain, addr, word, out_end);
         previous_size = word & ~(uint64_t)SIZE_FLAGS;
         addr += previous_size;

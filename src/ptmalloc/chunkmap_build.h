@@ -31,6 +31,7 @@ void cf_chunkmap_set_start(struct cf_chunkmap *map, const struct cf_heap *heap, 
 /* live, free, fast or tcache, of the chunk that starts at `addr` and has two units at least. */
 void cf_chunkmap_set_state(struct cf_chunkmap *map, const struct cf_heap *heap, uint64_t addr,
                            enum cf_chunk_state state);
+
 /* One heap's part of the planes, for the walk, which cannot afford a call for each chunk. */
 struct cf_heap_planes {
     uint64_t *starts;
@@ -50,7 +51,7 @@ int cf_chunkmap_add_mmapped(struct cf_chunkmap *map, const struct cf_mmapped *mm
 struct cf_mmapped *cf_chunkmap_mmapped_mutable(struct cf_chunkmap *map, size_t index);
 int cf_chunkmap_seal(struct cf_chunkmap *map, struct cf_err *err);
 
-/* The same readers as of a sealed map work while it is being filled, except for odd chunks. */
+/* Works before the map is sealed: does a chunk begin at `addr`? */
 bool cf_chunkmap_is_start(const struct cf_chunkmap *map, const struct cf_heap *heap, uint64_t addr);
 
 #endif

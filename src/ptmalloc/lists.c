@@ -157,12 +157,21 @@ struct header {
     uint64_t bk;
 };
 
+static inline uint64_t load_eight(const unsigned char *at) {
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
 /* False: it is not in the core. */
 static inline bool read_header(const struct cf_ptmalloc *pt, const struct follower *f,
                                struct header *out) {
     uint64_t word = pt->word_bytes;
     if (f->bytes != NULL && word == 8 && f->heap->end - f->addr >= 4 * word) {
-        memcpy(out, f->bytes + (f->addr - f->heap->start) + word, sizeof *out);
+        const unsigned char *at = f->bytes + (f->addr - f->heap->start);
+        out->size = load_eight(at + 8);
+        out->fd = load_eight(at + 16);
+        out->bk = load_eight(at + 24);
         return true;
     }
     return cf_mem_word(pt->mem, f->addr + word, &out->size) &&

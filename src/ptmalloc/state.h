@@ -8,14 +8,8 @@
 #include "base/array.h"
 #include "ptmalloc/binsum.h"
 #include "ptmalloc/chunkmap_build.h"
+#include "libc/header.h"
 #include "ptmalloc/heap.h"
-
-enum {
-    PREV_INUSE = 1,
-    IS_MMAPPED = 2,
-    NON_MAIN_ARENA = 4,
-    SIZE_FLAGS = 7,
-};
 
 struct cf_anomalies {
     CF_ARRAY(struct cf_anomaly) rows;

@@ -212,13 +212,11 @@ static uint64_t go_on_after_damage(struct walk *walk, uint64_t addr, bool readab
 
 static bool is_plain(const struct walk *walk, uint64_t addr, uint64_t word) {
     uint64_t size = word & ~(uint64_t)SIZE_FLAGS;
-    unsigned bad_flags = IS_MMAPPED | (walk->chain.is_main ? NON_MAIN_ARENA : 0);
-    uint64_t rest = walk->heap->chunks_end - addr;
-    if (size < walk->pt->min_chunk || size & (walk->pt->alignment - 1) || word & bad_flags)
-        return false;
     if (walk->chain.top != 0 && addr < walk->chain.top && size > walk->chain.top - addr)
         return false;
-    return size <= rest;
+    struct cf_header_rule rule =
+        cf_header_rule_make(walk->pt->word_bytes, walk->pt->alignment, walk->chain.is_main);
+    return cf_header_can_be(rule, word, walk->heap->chunks_end - addr);
 }
 
 /* Of the size of a tcache struct: is it one by its content? (tcache_init, 2.26+) */
@@ -367,10 +365,11 @@ static uint64_t skip_plain(struct walk *walk, uint64_t addr) {
     if (addr == top || offset >= walk->cursor.bytes ||
         walk->cursor.bytes - offset < 2 * word_bytes)
         return addr;
+    struct cf_header_rule rule =
+        cf_header_rule_make(word_bytes, walk->pt->alignment, walk->chain.is_main);
     struct plain plain = {
-        .bad_bits = (walk->pt->alignment - 1 - SIZE_FLAGS) | IS_MMAPPED |
-                    (walk->chain.is_main ? NON_MAIN_ARENA : 0),
-        .min = walk->pt->min_chunk,
+        .bad_bits = (rule.alignment - 1 - SIZE_FLAGS) | rule.bad_flags,
+        .min = rule.min_bytes,
         .limit = top != 0 && addr < top ? top : walk->heap->chunks_end,
         .stop = walk->cursor.start + (walk->cursor.bytes - 2 * word_bytes) + 1,
     };

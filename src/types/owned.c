@@ -75,7 +75,7 @@ look(struct cf_types *types, uint64_t first, uint64_t second, uint64_t third) {
 /* A FILE at word `i`: _IO_MAGIC stands in its flags, _IO_buf_base is its eighth word. */
 static void look_at_file(struct cf_types *types, const struct cf_live *payload, uint64_t i) {
     uint64_t usable, slack;
-    if ((uint32_t)cf_payload_word(types, payload, i * types->word) >> 16 != 0xfbad)
+    if ((uint32_t)cf_payload_word(types, payload, i * types->word) >> 16 != CF_IO_MAGIC)
         return;
     uint64_t buffer = cf_payload_word(types, payload, (i + 7) * types->word);
     size_t number = cf_types_buffer_at(types, buffer, &usable, &slack);

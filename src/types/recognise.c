@@ -10,7 +10,6 @@
 #include "sym/demangle.h"
 
 enum {
-    FILE_MAGIC = 0xfbad, /* _IO_MAGIC, upper half of the first int of every FILE */
     TEXT_MIN = 8,        /* bytes of text that make a text */
     TEXT_LOOKED_AT = 256,
     POINTERS_MIN = 4,
@@ -34,7 +33,7 @@ static uint32_t recognise_libc(struct cf_types *types, const struct cf_live *pay
     unsigned w = types->word;
     uint64_t first = cf_payload_word(types, payload, 0);
     uint64_t read_ptr = cf_payload_word(types, payload, w);
-    if ((uint32_t)first >> 16 == FILE_MAGIC && (w == 4 || first >> 32 == 0) &&
+    if ((uint32_t)first >> 16 == CF_IO_MAGIC && (w == 4 || first >> 32 == 0) &&
         cf_payload_word(types, payload, 3 * w) <= read_ptr &&
         read_ptr <= cf_payload_word(types, payload, 2 * w))
         return libc_type(types, LIBC_FILE);

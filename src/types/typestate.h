@@ -107,7 +107,10 @@ void cf_types_look_for_owned(struct cf_types *types, const struct cf_live *paylo
 void cf_types_look_at_roots(struct cf_types *types);
 
 /* libcown.c */
-enum { CF_LINK_MAP_WORDS = 100 }; /* that a link_map has at least */
+enum {
+    CF_LINK_MAP_WORDS = 100, /* that a link_map has at least */
+    CF_IO_MAGIC = 0xfbad,    /* upper half of the first int of every FILE (libio.h, _IO_MAGIC) */
+};
 /* Chunks whose addresses alone say that they are glibc's: tcache structs, dtvs. */
 void cf_types_name_libc(struct cf_types *types);
 bool cf_types_is_link_map(const struct cf_types *types, const struct cf_live *payload);
