@@ -1,3 +1,12 @@
+/*
+ * A b-tree from sorted rows, bottom up. The file format (sqlite.org/fileformat2.html, 1.6) wants
+ * all leaves at one depth, and keys of interior pages that bound the child on their left; rows that
+ * come sorted give both without a search: a finished page is the next child of the level above, its
+ * largest rowid the key there. A level holds its newest child back, since the last one is no cell
+ * but the right-most pointer, and its last full page, since a successor with one child and no cell,
+ * which the format forbids, takes a child of it. What is left when all rows have come closes from
+ * below; the topmost page goes where the schema says that the table's root is.
+ */
 #include "store/btree.h"
 
 #include <errno.h>

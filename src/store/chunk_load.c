@@ -1,3 +1,9 @@
+/*
+ * Parts of the table are made in any order and placed in one: a thread makes the leaves of its
+ * part, waits for its turn, takes as many page numbers as it needs, and writes outside the lock.
+ * No part waits for one behind it, and the pool hands parts out in order, so the part whose turn it
+ * is always belongs to a thread that is at work.
+ */
 #include "store/chunk_load.h"
 
 #include <pthread.h>

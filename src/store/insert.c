@@ -1,6 +1,8 @@
 #include "store/insert.h"
 
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -57,4 +59,28 @@ void cf_insert_id(struct cf_insert *insert, uint32_t id) {
 int cf_insert_row(struct cf_insert *insert, struct cf_err *err) {
     insert->next = 0;
     return cf_stmt_run(insert->stmt, err);
+}
+
+static int begin_fields(struct cf_insert *insert, struct cf_db *db, const char *table,
+                        const struct cf_field *fields, size_t nr, struct cf_err *err) {
+    size_t bytes = 1, used = 0;
+    for (size_t i = 0; i < nr; i++)
+        bytes += strlen(fields[i].column) + 2;
+    CF_CLEANUP_FREE char *columns = malloc(bytes);
+    if (columns == NULL)
+        return cf_err_nomem(err, bytes, "an INSERT");
+    for (size_t i = 0; i < nr; i++)
+        used += (size_t)snprintf(columns + used, bytes - used, i > 0 ? ", %s" : "%s",
+                                 fields[i].column);
+    return cf_insert_begin(insert, db, table, columns, err);
+}
+
+int cf_insert_fields(struct cf_insert *insert, struct cf_db *db, const char *table,
+                     const struct cf_field *fields, size_t nr, struct cf_err *err) {
+    int status = insert->stmt == NULL ? begin_fields(insert, db, table, fields, nr, err) : CF_OK;
+    if (status != CF_OK)
+        return status;
+    for (size_t i = 0; i < nr; i++)
+        cf_insert_u64_if(insert, fields[i].is_known, fields[i].value);
+    return cf_insert_row(insert, err);
 }

@@ -10,6 +10,7 @@
 #define CF_STORE_INSERT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "store/db.h"
@@ -32,5 +33,16 @@ void cf_insert_u64_if(struct cf_insert *insert, bool known, uint64_t value); /* 
 void cf_insert_id(struct cf_insert *insert, uint32_t id);                    /* UINT32_MAX: NULL */
 
 int cf_insert_row(struct cf_insert *insert, struct cf_err *err);
+
+/* A value beside the name of its column, for tables too wide to count in. */
+struct cf_field {
+    const char *column;
+    bool is_known; /* else NULL */
+    uint64_t value;
+};
+
+/* A row of `nr` fields; the first one begins the statement, and all have the same columns. */
+int cf_insert_fields(struct cf_insert *insert, struct cf_db *db, const char *table,
+                     const struct cf_field *fields, size_t nr, struct cf_err *err);
 
 #endif

@@ -1,3 +1,8 @@
+/*
+ * Leaves are filled in the order of rowids and never split: each is as full as its rows allow, and
+ * no other page's rows matter. All of them lie in one block of memory, so that a part of the table
+ * is one write.
+ */
 #include "store/leaves.h"
 
 #include <stdlib.h>

@@ -49,7 +49,7 @@ int cf_rows_reach(struct cf_db *db, const struct cf_ptmalloc *pt, const struct c
  * top_pin, page_pin and type, after these are filled; held, what the weightiest owners keep. */
 int cf_rows_holders(struct cf_db *db, const struct cf_holding *holding, struct cf_err *err);
 
-/* rows_preview.c: preview, only with --previews: of what was asked about, and samples of what
+/* preview, only with --previews: of what was asked about, and samples of what
  * nothing reaches; a chunk that is there already is passed over. Never called without the option;
  * then the table stays empty and the database holds no bytes of the process. */
 enum { CF_PREVIEWED_LEAKS = 200 };

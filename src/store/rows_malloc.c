@@ -69,81 +69,62 @@ static struct known_sum arena_threads(const struct sources *from, const struct c
     return sum;
 }
 
-static void insert_malloc_fields(struct cf_insert *in, const struct sources *from,
-                                 const struct cf_arena *arena) {
-    struct known_sum threads = arena_threads(from, arena);
-    cf_insert_u64(in, arena->id);
-    cf_insert_u64(in, arena->ns);
-    cf_insert_u64_if(in, arena->addr != 0, arena->addr);
-    cf_insert_u64(in, arena->is_main);
-    cf_insert_u64(in, cf_malloc_arena(from->found, arena->id)->in_ring);
-    cf_insert_u64_if(in, threads.known, threads.bytes);
-    cf_insert_u64_if(in, arena->attached_threads >= 0, (uint64_t)arena->attached_threads);
-    bool has_state = arena->addr != 0;
-    cf_insert_u64_if(in, has_state, arena->system_mem);
-    cf_insert_u64_if(in, has_state, arena->max_system_mem);
-    cf_insert_u64_if(in, has_state, arena->top_bytes);
-    cf_insert_u64_if(in, has_state, arena->nr_binned);
-    cf_insert_u64_if(in, has_state, arena->binned_bytes);
-    cf_insert_u64_if(in, has_state, arena->nr_fast);
-    cf_insert_u64_if(in, has_state, arena->fast_bytes);
-}
-
-static void insert_hole_sums(struct cf_insert *in, const struct cf_hole_sums *holes) {
-    cf_insert_u64(in, holes->holes);
-    cf_insert_u64(in, holes->bytes);
-    cf_insert_u64(in, holes->largest);
-}
-
-static void insert_resident(struct cf_insert *in, struct cf_resident_bytes figure) {
-    cf_insert_u64_if(in, figure.known, figure.bytes);
-}
-
-static void insert_kept(struct cf_insert *in, const struct cf_kept *kept, size_t id) {
-    const struct cf_waste_sum *waste = &kept->waste.arenas[id];
-    insert_resident(in, kept->trim.arenas[id].resident);
-    insert_resident(in, kept->trim.arenas[id].top_resident);
-    insert_resident(in, kept->freeing.arenas[id].resident);
-    cf_insert_u64_if(in, waste->resident.known, waste->bytes[CF_WASTE_PINNED]);
-}
-
 static int insert_arena(struct cf_insert *in, const struct sources *from, size_t id,
                         struct cf_err *err) {
+    const struct cf_arena *arena = cf_ptmalloc_arena(from->pt, id);
     const struct cf_size_sums *sums = cf_sizes_arena(from->sizes, id);
+    const struct cf_hole_sums *holes = cf_holes_arena(from->holes, id);
+    const struct cf_waste_sum *waste = &from->kept->waste.arenas[id];
+    const struct cf_resident_bytes trim = from->kept->trim.arenas[id].resident;
+    const struct cf_resident_bytes top = from->kept->trim.arenas[id].top_resident;
+    const struct cf_resident_bytes freeing = from->kept->freeing.arenas[id].resident;
     struct known_sum resident = arena_resident(from, (uint32_t)id);
-    insert_malloc_fields(in, from, cf_ptmalloc_arena(from->pt, id));
-    cf_insert_u64(in, sums->heaps);
-    cf_insert_u64(in, sums->mapped_bytes);
-    cf_insert_u64(in, sums->reserved_bytes);
-    cf_insert_u64_if(in, resident.known, resident.bytes);
-    cf_insert_u64(in, sums->chunks[CF_CHUNK_LIVE]);
-    cf_insert_u64(in, sums->bytes[CF_CHUNK_LIVE]);
-    cf_insert_u64(in, sums->chunks[CF_CHUNK_FREE]);
-    cf_insert_u64(in, sums->bytes[CF_CHUNK_FREE]);
-    cf_insert_u64(in, sums->chunks[CF_CHUNK_FAST]);
-    cf_insert_u64(in, sums->bytes[CF_CHUNK_FAST]);
-    cf_insert_u64(in, sums->chunks[CF_CHUNK_TCACHE]);
-    cf_insert_u64(in, sums->bytes[CF_CHUNK_TCACHE]);
-    cf_insert_u64(in, sums->bytes[CF_CHUNK_TOP]);
-    cf_insert_u64(in, sums->bytes[CF_CHUNK_FENCE]);
-    cf_insert_u64(in, sums->overhead_bytes);
-    insert_hole_sums(in, cf_holes_arena(from->holes, id));
-    insert_kept(in, from->kept, id);
-    return cf_insert_row(in, err);
+    struct known_sum threads = arena_threads(from, arena);
+    bool has_state = arena->addr != 0;
+    const struct cf_field fields[] = {
+        {"arena_id", true, arena->id},
+        {"namespace", true, arena->ns},
+        {"address", has_state, arena->addr},
+        {"is_main", true, arena->is_main},
+        {"in_ring", true, cf_malloc_arena(from->found, arena->id)->in_ring},
+        {"threads", threads.known, threads.bytes},
+        {"attached_threads", arena->attached_threads >= 0, (uint64_t)arena->attached_threads},
+        {"system_bytes", has_state, arena->system_mem},
+        {"max_system_bytes", has_state, arena->max_system_mem},
+        {"top_field_bytes", has_state, arena->top_bytes},
+        {"binned_chunks", has_state, arena->nr_binned},
+        {"binned_bytes", has_state, arena->binned_bytes},
+        {"fastbin_chunks", has_state, arena->nr_fast},
+        {"fastbin_bytes", has_state, arena->fast_bytes},
+        {"heaps", true, sums->heaps},
+        {"mapped_bytes", true, sums->mapped_bytes},
+        {"reserved_bytes", true, sums->reserved_bytes},
+        {"resident_bytes", resident.known, resident.bytes},
+        {"live_chunks", true, sums->chunks[CF_CHUNK_LIVE]},
+        {"live_bytes", true, sums->bytes[CF_CHUNK_LIVE]},
+        {"free_chunks", true, sums->chunks[CF_CHUNK_FREE]},
+        {"free_bytes", true, sums->bytes[CF_CHUNK_FREE]},
+        {"fast_chunks", true, sums->chunks[CF_CHUNK_FAST]},
+        {"fast_bytes", true, sums->bytes[CF_CHUNK_FAST]},
+        {"tcache_chunks", true, sums->chunks[CF_CHUNK_TCACHE]},
+        {"tcache_bytes", true, sums->bytes[CF_CHUNK_TCACHE]},
+        {"top_bytes", true, sums->bytes[CF_CHUNK_TOP]},
+        {"fence_bytes", true, sums->bytes[CF_CHUNK_FENCE]},
+        {"overhead_bytes", true, sums->overhead_bytes},
+        {"holes", true, holes->holes},
+        {"hole_bytes", true, holes->bytes},
+        {"largest_hole_bytes", true, holes->largest},
+        {"releasable_bytes", trim.known, trim.bytes},
+        {"releasable_top_bytes", top.known, top.bytes},
+        {"self_releasable_bytes", freeing.known, freeing.bytes},
+        {"pinned_bytes", waste->resident.known, waste->bytes[CF_WASTE_PINNED]},
+    };
+    return cf_insert_fields(in, from->db, "arena", fields, sizeof fields / sizeof *fields, err);
 }
 
 static int insert_arenas(const struct sources *from, struct cf_err *err) {
     CF_CLEANUP_INSERT struct cf_insert in = {0};
-    int status = cf_insert_begin(
-        &in, from->db, "arena",
-        "arena_id, namespace, address, is_main, in_ring, threads, attached_threads, system_bytes,"
-        " max_system_bytes, top_field_bytes, binned_chunks, binned_bytes, fastbin_chunks,"
-        " fastbin_bytes, heaps, mapped_bytes, reserved_bytes, resident_bytes, live_chunks,"
-        " live_bytes, free_chunks, free_bytes, fast_chunks, fast_bytes, tcache_chunks,"
-        " tcache_bytes, top_bytes, fence_bytes, overhead_bytes, holes, hole_bytes,"
-        " largest_hole_bytes, releasable_bytes, releasable_top_bytes, self_releasable_bytes,"
-        " pinned_bytes",
-        err);
+    int status = CF_OK;
     for (size_t i = 0; status == CF_OK && i < cf_ptmalloc_nr_arenas(from->pt); i++)
         status = insert_arena(&in, from, i, err);
     return status;
@@ -153,36 +134,36 @@ static int insert_heap(struct cf_insert *in, const struct sources *from, size_t 
                        struct cf_err *err) {
     const struct cf_heap *heap = cf_chunkmap_heap(from->map, id);
     const struct cf_size_sums *sums = cf_sizes_heap(from->sizes, id);
+    const struct cf_hole_sums *holes = cf_holes_heap(from->holes, id);
     struct known_sum resident = heap_resident(from, heap);
-    cf_insert_u64(in, heap->id);
-    cf_insert_u64(in, heap->arena_id);
-    cf_insert_u64(in, heap->start);
-    cf_insert_u64(in, heap->first_chunk);
-    cf_insert_u64(in, heap->end);
-    cf_insert_u64(in, heap->reserved_end);
-    cf_insert_u64_if(in, resident.known, resident.bytes);
-    cf_insert_u64(in, sums->chunks[CF_CHUNK_LIVE]);
-    cf_insert_u64(in, sums->bytes[CF_CHUNK_LIVE]);
-    cf_insert_u64(in, sums->chunks[CF_CHUNK_FREE]);
-    cf_insert_u64(in, sums->bytes[CF_CHUNK_FREE]);
-    cf_insert_u64(in, sums->bytes[CF_CHUNK_FAST]);
-    cf_insert_u64(in, sums->bytes[CF_CHUNK_TCACHE]);
-    cf_insert_u64(in, sums->bytes[CF_CHUNK_TOP]);
-    cf_insert_u64(in, sums->bytes[CF_CHUNK_FENCE]);
-    cf_insert_u64(in, sums->overhead_bytes);
-    insert_hole_sums(in, cf_holes_heap(from->holes, id));
-    cf_insert_u64_if(in, sums->last_live != 0, sums->last_live);
-    return cf_insert_row(in, err);
+    const struct cf_field fields[] = {
+        {"heap_id", true, heap->id},
+        {"arena_id", true, heap->arena_id},
+        {"start", true, heap->start},
+        {"first_chunk", true, heap->first_chunk},
+        {"end", true, heap->end},
+        {"reserved_end", true, heap->reserved_end},
+        {"resident_bytes", resident.known, resident.bytes},
+        {"live_chunks", true, sums->chunks[CF_CHUNK_LIVE]},
+        {"live_bytes", true, sums->bytes[CF_CHUNK_LIVE]},
+        {"free_chunks", true, sums->chunks[CF_CHUNK_FREE]},
+        {"free_bytes", true, sums->bytes[CF_CHUNK_FREE]},
+        {"fast_bytes", true, sums->bytes[CF_CHUNK_FAST]},
+        {"tcache_bytes", true, sums->bytes[CF_CHUNK_TCACHE]},
+        {"top_bytes", true, sums->bytes[CF_CHUNK_TOP]},
+        {"fence_bytes", true, sums->bytes[CF_CHUNK_FENCE]},
+        {"overhead_bytes", true, sums->overhead_bytes},
+        {"holes", true, holes->holes},
+        {"hole_bytes", true, holes->bytes},
+        {"largest_hole_bytes", true, holes->largest},
+        {"top_pin_address", sums->last_live != 0, sums->last_live},
+    };
+    return cf_insert_fields(in, from->db, "heap", fields, sizeof fields / sizeof *fields, err);
 }
 
 static int insert_heaps(const struct sources *from, struct cf_err *err) {
     CF_CLEANUP_INSERT struct cf_insert in = {0};
-    int status = cf_insert_begin(
-        &in, from->db, "heap",
-        "heap_id, arena_id, start, first_chunk, end, reserved_end, resident_bytes, live_chunks,"
-        " live_bytes, free_chunks, free_bytes, fast_bytes, tcache_bytes, top_bytes, fence_bytes,"
-        " overhead_bytes, holes, hole_bytes, largest_hole_bytes, top_pin_address",
-        err);
+    int status = CF_OK;
     for (size_t i = 0; status == CF_OK && i < cf_chunkmap_nr_heaps(from->map); i++)
         status = insert_heap(&in, from, i, err);
     return status;
