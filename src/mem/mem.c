@@ -165,14 +165,21 @@ static size_t span_above(const struct cf_mem *mem, uint64_t addr) {
     return cf_bound(mem->spans.len, i, mem->spans.items[i].end > addr);
 }
 
-const unsigned char *cf_mem_span(const struct cf_mem *mem, uint64_t addr, uint64_t *avail) {
+bool cf_mem_locate(const struct cf_mem *mem, uint64_t addr, uint64_t *offset, uint64_t *avail) {
     size_t i = span_above(mem, addr);
     if (i == mem->spans.len || mem->spans.items[i].start > addr)
-        return NULL;
+        return false;
     const struct mem_span *span = &mem->spans.items[i];
-    uint64_t left = span->end - addr;
-    const unsigned char *bytes =
-        cf_core_bytes(mem->core, span->offset + (addr - span->start), left);
+    *offset = span->offset + (addr - span->start);
+    *avail = span->end - addr;
+    return true;
+}
+
+const unsigned char *cf_mem_span(const struct cf_mem *mem, uint64_t addr, uint64_t *avail) {
+    uint64_t offset, left;
+    if (!cf_mem_locate(mem, addr, &offset, &left))
+        return NULL;
+    const unsigned char *bytes = cf_core_bytes(mem->core, offset, left);
     if (bytes != NULL)
         *avail = left;
     return bytes;
@@ -192,7 +199,7 @@ static bool is_readable(const struct cf_mem *mem, uint64_t addr, uint64_t bytes)
 }
 
 bool cf_mem_read(const struct cf_mem *mem, uint64_t addr, void *out, size_t bytes) {
-    uint64_t avail;
+    uint64_t avail = 0;
     const unsigned char *from = bytes == 0 ? NULL : cf_mem_span(mem, addr, &avail);
     if (from != NULL && avail >= bytes) {
         memcpy(out, from, bytes);

@@ -104,6 +104,8 @@ size_t cf_mem_lower_bound(const struct cf_mem *mem, uint64_t addr);
  * when nothing can be read at `addr`.
  */
 const unsigned char *cf_mem_span(const struct cf_mem *mem, uint64_t addr, uint64_t *avail);
+/* The same run by where it stands in the file, for a reader (core/reader.h). */
+bool cf_mem_locate(const struct cf_mem *mem, uint64_t addr, uint64_t *offset, uint64_t *avail);
 
 /* Copies [addr, addr + bytes), also across regions; all or nothing. False: something there
  * cannot be read, and `out` is untouched. */

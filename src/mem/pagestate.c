@@ -21,9 +21,10 @@
 #include "base/checked.h"
 #include "base/context.h"
 #include "base/err.h"
+#include "core/reader.h"
 #include "mem/mem_private.h"
 
-enum { STEP_BYTES = 4 << 20, AHEAD_BYTES = 4 * 4096 };
+enum { STEP_BYTES = 4 << 20 };
 
 /* The file's data, in file offsets; what lies between is holes. */
 struct extents {
@@ -171,6 +172,7 @@ struct scan {
     const struct cf_context *ctx;
     const struct cf_mem *mem;
     const struct cf_mem_witness *witness;
+    struct cf_core_reader reader;
     struct mem_runs filled; /* pages that are not all zeros */
     bool met_zeros;
     bool is_cancelled;
@@ -203,9 +205,25 @@ static bool is_zero(const unsigned char *bytes, size_t nr_bytes) {
     return any == 0;
 }
 
+/* Whether [start, end) of a region, a page or the region's part of one, has content. What cannot
+ * be read has none. */
+static bool has_content(struct scan *scan, const struct cf_region *region, uint64_t start,
+                        uint64_t end) {
+    while (start < end) {
+        uint64_t avail, left = end - start;
+        uint64_t part = left < CF_CORE_READER_BYTES ? left : CF_CORE_READER_BYTES;
+        const unsigned char *bytes = cf_core_reader_at(
+            &scan->reader, region->offset + (start - region->start), part, &avail);
+        if (bytes != NULL && !is_zero(bytes, (size_t)part))
+            return true;
+        start += part;
+    }
+    return false;
+}
+
 /* Adds those pages of [start, end) that have content. False: memory is out. */
-static bool add_by_content(struct scan *scan, uint64_t start, uint64_t end,
-                           const unsigned char *bytes) {
+static bool add_by_content(struct scan *scan, const struct cf_region *region, uint64_t start,
+                           uint64_t end) {
     uint64_t page_bytes = scan->mem->page_bytes;
     for (uint64_t at = start; at < end && !is_decided(scan);) {
         uint64_t left = page_bytes - (at & (page_bytes - 1));
@@ -213,10 +231,7 @@ static bool add_by_content(struct scan *scan, uint64_t start, uint64_t end,
         if (left == page_bytes && scan->witness != NULL)
             known = scan->witness->filled_until(scan->witness->user, at, end);
         next = known > at ? known : next;
-        /* Only a hint, of pages that were mapped together: it may point outside, so no sum. */
-        if (known == at)
-            __builtin_prefetch((const void *)((uintptr_t)bytes + (at - start) + AHEAD_BYTES));
-        if (known > at || !is_zero(bytes + (at - start), (size_t)(next - at))) {
+        if (known > at || has_content(scan, region, at, next)) {
             if (!cf_mem_runs_add(&scan->filled, at, next))
                 return false;
         } else {
@@ -227,17 +242,14 @@ static bool add_by_content(struct scan *scan, uint64_t start, uint64_t end,
     return true;
 }
 
-/* One stored piece of a region, in steps, whose pages are dropped behind us. */
+/* One stored piece of a region, in steps. */
 static bool scan_stored(struct scan *scan, const struct cf_region *region, uint64_t start,
                         uint64_t end) {
     while (start < end && !is_decided(scan) && !scan->is_cancelled) {
         uint64_t step = cf_align_down(start, STEP_BYTES) + STEP_BYTES;
         uint64_t stop = step > start && step < end ? step : end;
-        uint64_t offset = region->offset + (start - region->start);
-        const unsigned char *bytes = cf_core_bytes(scan->mem->core, offset, stop - start);
-        if (bytes == NULL || !add_by_content(scan, start, stop, bytes))
+        if (!add_by_content(scan, region, start, stop))
             return false;
-        cf_core_drop(scan->mem->core, offset, stop - start);
         scan->done_bytes += stop - start;
         scan->is_cancelled =
             cf_progress(scan->ctx, "residency", scan->done_bytes, scan->total_bytes);
@@ -266,12 +278,13 @@ int cf_mem_judge(const struct cf_context *ctx, struct cf_mem *mem,
         return CF_OK;
     struct scan scan = {.ctx = ctx, .mem = mem, .witness = witness,
                         .total_bytes = cf_mem_runs_bytes_below(&mem->known, UINT64_MAX)};
-    bool fine = true;
+    bool fine = cf_core_reader_init(&scan.reader, mem->core);
     for (size_t i = 0; i < mem->regions.len && fine && !is_decided(&scan) && !scan.is_cancelled;
          i++) {
         const struct cf_region *region = &mem->regions.items[i];
         fine = !cf_mem_region_is_known(region) || scan_region(&scan, region);
     }
+    cf_core_reader_fini(&scan.reader);
     if (fine && !scan.is_cancelled && !is_decided(&scan)) {
         cf_array_free(&mem->resident);
         mem->resident = scan.filled;

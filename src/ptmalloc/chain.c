@@ -26,14 +26,37 @@ void cf_anomalies_join(struct cf_anomalies *anomalies, const struct cf_anomalies
     anomalies->seen += more->seen - more->rows.len;
 }
 
-bool cf_cursor_refill(struct cf_cursor *cursor, uint64_t addr) {
-    uint64_t avail;
-    const unsigned char *data = cf_mem_span(cursor->mem, addr, &avail);
+/* Reads on from view->keep where it stands near before `addr` in one span with it. */
+static bool read_on(struct cf_word_view *view, uint64_t addr) {
+    enum { NEAR_BYTES = CF_CORE_READER_BYTES / 2 };
+    uint64_t from = view->keep != 0 && addr - view->keep <= NEAR_BYTES ? view->keep : addr;
+    uint64_t offset, avail, got;
+    if (!cf_mem_locate(view->mem, from, &offset, &avail) || avail <= addr - from) {
+        from = addr;
+        if (!cf_mem_locate(view->mem, from, &offset, &avail))
+            return false;
+    }
+    uint64_t least = addr - from + 4 * view->word_bytes;
+    const unsigned char *data = cf_core_reader_at(view->reader, offset,
+                                                  least < avail ? least : avail, &got);
     if (data == NULL)
         return false;
-    cursor->data = data;
-    cursor->start = addr;
-    cursor->bytes = avail;
+    view->data = data;
+    view->start = from;
+    view->bytes = got < avail ? got : avail;
+    return true;
+}
+
+bool cf_word_view_refill(struct cf_word_view *view, uint64_t addr) {
+    if (view->reader != NULL)
+        return read_on(view, addr);
+    uint64_t avail;
+    const unsigned char *data = cf_mem_span(view->mem, addr, &avail);
+    if (data == NULL)
+        return false;
+    view->data = data;
+    view->start = addr;
+    view->bytes = avail;
     return true;
 }
 
@@ -76,7 +99,7 @@ static bool is_fence(const struct cf_ptmalloc *pt, uint64_t word) {
 }
 
 /* At `addr` there is no sound chunk: is it one of glibc's ends? */
-static enum cf_chain_end end_at(struct cf_cursor *cursor, const struct cf_ptmalloc *pt,
+static enum cf_chain_end end_at(struct cf_word_view *view, const struct cf_ptmalloc *pt,
                                 const struct cf_chain *chain, uint64_t addr, uint64_t word,
                                 uint64_t *out_end) {
     uint64_t header = 2 * pt->word_bytes, second;
@@ -86,7 +109,7 @@ static enum cf_chain_end end_at(struct cf_cursor *cursor, const struct cf_ptmall
         return CF_CHAIN_ZERO_FENCE;
     }
     if (!is_fence(pt, word) || chain->limit - addr < 2 * header ||
-        !cf_cursor_word(cursor, addr + header + pt->word_bytes, &second))
+        !cf_word_view_get(view, addr + header + pt->word_bytes, &second))
         return CF_CHAIN_BROKEN;
     bool ends = chain->is_main ? second == (header | PREV_INUSE) : second == PREV_INUSE;
     if (!ends)
@@ -95,7 +118,7 @@ static enum cf_chain_end end_at(struct cf_cursor *cursor, const struct cf_ptmall
     return chain->is_main ? CF_CHAIN_FENCES : CF_CHAIN_ZERO_FENCE;
 }
 
-enum cf_chain_end cf_chain_probe(struct cf_cursor *cursor, const struct cf_ptmalloc *pt,
+enum cf_chain_end cf_chain_probe(struct cf_word_view *view, const struct cf_ptmalloc *pt,
                                  const struct cf_chain *chain, uint64_t addr, uint64_t max_steps,
                                  uint64_t *out_end) {
     struct cf_header_rule rule =
@@ -112,14 +135,14 @@ enum cf_chain_end cf_chain_probe(struct cf_cursor *cursor, const struct cf_ptmal
             return CF_CHAIN_BROKEN;
         if (step == max_steps)
             return CF_CHAIN_STEPS;
-        if (!cf_cursor_word(cursor, addr + pt->word_bytes, &word))
+        if (!cf_word_view_get(view, addr + pt->word_bytes, &word))
             return CF_CHAIN_BROKEN;
         uint64_t prev_size;
         if (previous_size != 0 && !(word & PREV_INUSE) &&
-            (!cf_cursor_word(cursor, addr, &prev_size) || prev_size != previous_size))
+            (!cf_word_view_get(view, addr, &prev_size) || prev_size != previous_size))
             return CF_CHAIN_BROKEN;
         if (!cf_header_can_be(rule, word, chain->limit - addr))
-            return end_at(cursor, pt, chain, addr, word, out_end);
+            return end_at(view, pt, chain, addr, word, out_end);
         previous_size = word & ~(uint64_t)SIZE_FLAGS;
         addr += previous_size;
     }

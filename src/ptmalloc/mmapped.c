@@ -22,7 +22,7 @@ struct block {
 struct hunt {
     struct cf_ptmalloc *pt;
     uint64_t page;
-    struct cf_cursor cursor;
+    struct cf_word_view view;
     CF_ARRAY(struct block) blocks;
 };
 
@@ -30,8 +30,8 @@ struct hunt {
 static bool read_header(struct hunt *hunt, uint64_t addr, struct block *out) {
     unsigned word = hunt->pt->word_bytes;
     uint64_t offset, size, end;
-    if (!cf_cursor_word(&hunt->cursor, addr + word, &size) ||
-        (size & SIZE_FLAGS) != IS_MMAPPED || !cf_cursor_word(&hunt->cursor, addr, &offset))
+    if (!cf_word_view_get(&hunt->view, addr + word, &size) ||
+        (size & SIZE_FLAGS) != IS_MMAPPED || !cf_word_view_get(&hunt->view, addr, &offset))
         return false;
     size &= ~(uint64_t)SIZE_FLAGS;
     if (cf_malloc_header_is_short(hunt->pt->malloc_found)) {
@@ -252,7 +252,7 @@ int cf_mmapped_find(struct cf_ptmalloc *pt, struct cf_err *err) {
         return CF_OK;
     struct hunt hunt = {
         .pt = pt, .page = cf_mem_page_bytes(pt->mem),
-        .cursor = {.mem = pt->mem, .word_bytes = pt->word_bytes},
+        .view = {.mem = pt->mem, .word_bytes = pt->word_bytes},
     };
     int status = hunt_all(&hunt, err);
     if (status == CF_OK) {

@@ -117,15 +117,15 @@ static int add_main_piece(struct cf_ptmalloc *pt, const struct cf_arena *arena, 
 
 /* A piece that starts at `start`: fills its end (behind the fences, rounded up to the page; or
  * behind top). */
-static bool probe_piece(struct cf_ptmalloc *pt, struct cf_cursor *cursor,
+static bool probe_piece(struct cf_ptmalloc *pt, struct cf_word_view *view,
                         const struct cf_arena *arena, uint64_t start, uint64_t limit,
                         uint64_t *out_end) {
     struct cf_chain chain = {.top = arena->top, .limit = limit, .is_main = true};
     uint64_t first = cf_chunk_from(pt, start), word, end;
-    if (first >= limit || !cf_cursor_word(cursor, first + pt->word_bytes, &word) ||
+    if (first >= limit || !cf_word_view_get(view, first + pt->word_bytes, &word) ||
         !(word & PREV_INUSE))
         return false;
-    switch (cf_chain_probe(cursor, pt, &chain, first, UINT64_MAX, &end)) {
+    switch (cf_chain_probe(view, pt, &chain, first, UINT64_MAX, &end)) {
     case CF_CHAIN_TOP:
         if (arena->top_bytes == 0 || arena->top_bytes > limit - end)
             return false;
@@ -163,7 +163,7 @@ static bool in_thread_heap(const struct cf_ptmalloc *pt, uint64_t addr, uint64_t
 struct piece_search {
     struct cf_ptmalloc *pt;
     const struct cf_arena *arena;
-    struct cf_cursor cursor;
+    struct cf_word_view view;
     uint64_t first;     /* the piece at sbrk_base, added already */
     uint64_t first_end;
     uint64_t covered_end; /* of the last piece found: it may cross into the next region */
@@ -189,7 +189,7 @@ static int search_region(struct piece_search *search, size_t index, struct cf_er
             at = search->first_end;
         } else if (in_thread_heap(pt, at, &end)) {
             at = end;
-        } else if (probe_piece(pt, &search->cursor, search->arena, at, limit, &end)) {
+        } else if (probe_piece(pt, &search->view, search->arena, at, limit, &end)) {
             int status = add_main_piece(pt, search->arena, at, end, err);
             if (status != CF_OK)
                 return status;
@@ -208,13 +208,13 @@ static int add_scattered_pieces(struct cf_ptmalloc *pt, const struct cf_arena *a
     struct piece_search search = {
         .pt = pt, .arena = arena,
         .guard = cf_rss_guard_make(core, cf_core_file_bytes(core), 1),
-        .cursor = {.mem = pt->mem, .word_bytes = pt->word_bytes},
+        .view = {.mem = pt->mem, .word_bytes = pt->word_bytes},
     };
     size_t index = cf_mem_lower_bound(pt->mem, sbrk_base);
     uint64_t end;
     if (sbrk_base != 0 && index < cf_mem_nr_regions(pt->mem) &&
         cf_mem_region(pt->mem, index)->start <= sbrk_base &&
-        probe_piece(pt, &search.cursor, arena, sbrk_base, anonymous_run_end(pt->mem, index),
+        probe_piece(pt, &search.view, arena, sbrk_base, anonymous_run_end(pt->mem, index),
                     &end)) {
         int status = add_main_piece(pt, arena, sbrk_base, end, err);
         if (status != CF_OK)

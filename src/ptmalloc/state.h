@@ -6,6 +6,7 @@
 #define CF_PTMALLOC_STATE_H
 
 #include "base/array.h"
+#include "core/reader.h"
 #include "ptmalloc/binsum.h"
 #include "ptmalloc/chunkmap_build.h"
 #include "libc/header.h"
@@ -39,29 +40,34 @@ void cf_anomalies_add(struct cf_anomalies *anomalies, const struct cf_anomaly *w
 /* All rows of `more`, and its count. */
 void cf_anomalies_join(struct cf_anomalies *anomalies, const struct cf_anomalies *more);
 
-/* A view of the span that was read last, so that a walk does not look up each header. */
-struct cf_cursor {
+/*
+ * A view of what was read last, so that a walk does not look up each header: of a whole span of the
+ * mapping, or of the buffer of a reader, where the pass goes up through the heap.
+ */
+struct cf_word_view {
     const struct cf_mem *mem;
+    struct cf_core_reader *reader; /* NULL: the mapping */
+    uint64_t keep; /* what is read next begins here, where that is near; 0: at the word asked for */
     const unsigned char *data;
     uint64_t start;
     uint64_t bytes;
     unsigned word_bytes;
 };
 
-bool cf_cursor_refill(struct cf_cursor *cursor, uint64_t addr);
+bool cf_word_view_refill(struct cf_word_view *view, uint64_t addr);
 
-static inline bool cf_cursor_word(struct cf_cursor *cursor, uint64_t addr, uint64_t *out) {
-    uint64_t offset = addr - cursor->start;
-    if (__builtin_expect(offset + cursor->word_bytes > cursor->bytes ||
-                             offset >= cursor->bytes, 0)) {
-        if (!cf_cursor_refill(cursor, addr))
+static inline bool cf_word_view_get(struct cf_word_view *view, uint64_t addr, uint64_t *out) {
+    uint64_t offset = addr - view->start;
+    if (__builtin_expect(offset + view->word_bytes > view->bytes ||
+                             offset >= view->bytes, 0)) {
+        if (!cf_word_view_refill(view, addr))
             return false;
-        offset = addr - cursor->start;
-        if (cursor->bytes - offset < cursor->word_bytes)
-            return cf_mem_word(cursor->mem, addr, out);
+        offset = addr - view->start;
+        if (view->bytes - offset < view->word_bytes)
+            return cf_mem_word(view->mem, addr, out);
     }
-    const unsigned char *at = cursor->data + offset;
-    if (cursor->word_bytes == 8) {
+    const unsigned char *at = view->data + offset;
+    if (view->word_bytes == 8) {
         uint64_t value;
         __builtin_memcpy(&value, at, 8);
         *out = value;
@@ -102,7 +108,7 @@ struct cf_chain {
  * Follows chunk headers from `addr` without noting anything. Fills `out_end` with the address
  * after the last sound chunk (fences included). For finding pieces and sound places.
  */
-enum cf_chain_end cf_chain_probe(struct cf_cursor *cursor, const struct cf_ptmalloc *pt,
+enum cf_chain_end cf_chain_probe(struct cf_word_view *view, const struct cf_ptmalloc *pt,
                                  const struct cf_chain *chain, uint64_t addr, uint64_t max_steps,
                                  uint64_t *out_end);
 

@@ -17,8 +17,7 @@
 
 enum {
     SOUND_STEPS = 16,
-    PREFETCH_BYTES = 4096, /* ahead of the cursor: the chase is bound by memory latency */
-    DROP_BYTES = 16 << 20, /* behind the cursor: mapped pages count as resident */
+    DROP_BYTES = 16 << 20, /* behind the cursor: what was read from the mapping after all */
     STRUCT_SLACK = 0x20,   /* a tcache's chunk may be larger by a rest too small to split */
     BATCH_BYTES = 32 << 10,              /* of plain headers, before the free ones' links */
     BATCH_CHUNKS = BATCH_BYTES / 16 + 2, /* that can begin there, or just before */
@@ -38,9 +37,10 @@ struct walk {
     struct cf_heap *heap;
     const struct cf_arena *arena;
     struct cf_chain chain;
-    struct cf_cursor cursor;
+    struct cf_word_view view;    /* goes up through the heap */
+    struct cf_word_view ahead;   /* looks for sound places, criss-cross */
     uint64_t dropped; /* pages below this have been given back */
-    uint64_t previous; /* the chunk before the cursor when it is a plain one, else 0 */
+    uint64_t previous; /* the chunk before the view when it is a plain one, else 0 */
     uint64_t previous_size;
     bool is_partial; /* some of the heap's bytes are not in the core */
     bool out_of_memory;
@@ -85,10 +85,10 @@ static void drop_behind(struct walk *walk, uint64_t addr) {
 /* A sound place: enough headers chain from it, or the chain ends as a heap ends. */
 static bool is_sound_place(struct walk *walk, uint64_t addr) {
     uint64_t word, end;
-    if (!cf_cursor_word(&walk->cursor, addr + walk->pt->word_bytes, &word) ||
+    if (!cf_word_view_get(&walk->ahead, addr + walk->pt->word_bytes, &word) ||
         !(word & PREV_INUSE))
         return addr == walk->chain.top;
-    return cf_chain_probe(&walk->cursor, walk->pt, &walk->chain, addr, SOUND_STEPS, &end) !=
+    return cf_chain_probe(&walk->ahead, walk->pt, &walk->chain, addr, SOUND_STEPS, &end) !=
            CF_CHAIN_BROKEN;
 }
 
@@ -97,7 +97,7 @@ static uint64_t find_sound_place(struct walk *walk, uint64_t addr) {
     uint64_t limit = walk->heap->chunks_end;
     uint64_t at = cf_chunk_from(walk->pt, addr), word;
     while (at < limit) {
-        if (!cf_cursor_word(&walk->cursor, at + walk->pt->word_bytes, &word)) {
+        if (!cf_word_view_get(&walk->view, at + walk->pt->word_bytes, &word)) {
             uint64_t readable = cf_readable_from(walk->pt->mem, at + 2 * walk->pt->word_bytes,
                                                  limit);
             if (readable >= limit)
@@ -143,7 +143,7 @@ static void judge_previous(struct walk *walk, uint64_t addr, uint64_t word) {
     walk->free_chunks++;
     walk->free_bytes += walk->previous_size;
     add_links(walk, walk->previous, walk->previous_size);
-    if (cf_cursor_word(&walk->cursor, addr, &prev_size) && prev_size != walk->previous_size)
+    if (cf_word_view_get(&walk->view, addr, &prev_size) && prev_size != walk->previous_size)
         note(walk, "prev-size", addr, true, "prev_size disagrees with the free chunk before it",
              prev_size);
 }
@@ -175,7 +175,7 @@ static bool take_fences(struct walk *walk, uint64_t word, uint64_t *addr) {
         return true;
     }
     if (size != header || room < 2 * header ||
-        !cf_cursor_word(&walk->cursor, *addr + header + walk->pt->word_bytes, &second))
+        !cf_word_view_get(&walk->view, *addr + header + walk->pt->word_bytes, &second))
         return false;
     if (walk->chain.is_main ? second != (header | PREV_INUSE) : second != PREV_INUSE)
         return false;
@@ -242,7 +242,7 @@ static uint64_t take_plain(struct walk *walk, uint64_t addr, uint64_t word) {
     cf_chunkmap_set_start(walk->pt->map, walk->heap, addr);
     if (may_be_tcache(walk, size))
         keep_tcache(walk, addr, size);
-    walk->previous = addr;
+    walk->previous = walk->view.keep = addr;
     walk->previous_size = size;
     return addr + size;
 }
@@ -276,8 +276,8 @@ static inline __attribute__((always_inline)) uint64_t run_plain(struct walk *wal
                                                                 const unsigned word_bytes,
                                                                 uint64_t *freed, size_t *out) {
     const struct cf_heap_planes planes = walk->planes;
-    const unsigned char *data = walk->cursor.data;
-    const uint64_t data_start = walk->cursor.start, tcache_bytes = walk->tcache_bytes;
+    const unsigned char *data = walk->view.data;
+    const uint64_t data_start = walk->view.start, tcache_bytes = walk->tcache_bytes;
     uint64_t previous = walk->previous, previous_size = walk->previous_size;
     uint64_t free_bytes = 0;
     size_t free_chunks = 0;
@@ -288,8 +288,6 @@ static inline __attribute__((always_inline)) uint64_t run_plain(struct walk *wal
         uint64_t offset = addr - data_start;
         uint64_t word = load_word(data + offset + word_bytes, word_bytes);
         uint64_t size = word & ~(uint64_t)SIZE_FLAGS;
-        /* Only a hint: it may point outside of the cursor's bytes, so it is no pointer sum. */
-        __builtin_prefetch((const void *)((uintptr_t)data + PREFETCH_BYTES + offset));
         uint64_t dead = (word & PREV_INUSE) == 0 && previous != 0;
         bool lies = load_word(data + offset, word_bytes) != previous_size;
         if (__builtin_expect((word & plain.bad_bits) != 0 || size < plain.min ||
@@ -306,7 +304,7 @@ static inline __attribute__((always_inline)) uint64_t run_plain(struct walk *wal
         previous_size = size;
         addr += size;
     }
-    walk->previous = previous;
+    walk->previous = walk->view.keep = previous;
     walk->previous_size = previous_size;
     walk->free_chunks += free_chunks;
     walk->free_bytes += free_bytes;
@@ -318,8 +316,8 @@ static inline __attribute__((always_inline)) uint64_t run_plain(struct walk *wal
 static inline __attribute__((always_inline)) void add_batch(struct walk *walk,
                                                             const uint64_t *freed, size_t nr,
                                                             const unsigned word_bytes) {
-    const unsigned char *data = walk->cursor.data;
-    const uint64_t start = walk->cursor.start, bytes = walk->cursor.bytes;
+    const unsigned char *data = walk->view.data;
+    const uint64_t start = walk->view.start, bytes = walk->view.bytes;
     for (size_t i = 0; i < nr; i++) {
         uint64_t addr = freed[i], offset = addr - start;
         if (__builtin_expect(offset >= bytes || bytes - offset < 4 * word_bytes, 0)) {
@@ -360,10 +358,10 @@ static uint64_t run_batches(struct walk *walk, uint64_t addr, const struct plain
 /* Up to the next place that takes a closer look, or until pages are to be dropped. */
 static uint64_t skip_plain(struct walk *walk, uint64_t addr) {
     unsigned word_bytes = walk->pt->word_bytes;
-    uint64_t offset = addr - walk->cursor.start;
+    uint64_t offset = addr - walk->view.start;
     uint64_t top = walk->chain.top;
-    if (addr == top || offset >= walk->cursor.bytes ||
-        walk->cursor.bytes - offset < 2 * word_bytes)
+    if (addr == top || offset >= walk->view.bytes ||
+        walk->view.bytes - offset < 2 * word_bytes)
         return addr;
     struct cf_header_rule rule =
         cf_header_rule_make(word_bytes, walk->pt->alignment, walk->chain.is_main);
@@ -371,7 +369,7 @@ static uint64_t skip_plain(struct walk *walk, uint64_t addr) {
         .bad_bits = (rule.alignment - 1 - SIZE_FLAGS) | rule.bad_flags,
         .min = rule.min_bytes,
         .limit = top != 0 && addr < top ? top : walk->heap->chunks_end,
-        .stop = walk->cursor.start + (walk->cursor.bytes - 2 * word_bytes) + 1,
+        .stop = walk->view.start + (walk->view.bytes - 2 * word_bytes) + 1,
     };
     if (plain.stop > plain.limit)
         plain.stop = plain.limit;
@@ -389,7 +387,7 @@ static void walk_heap(struct walk *walk) {
     unsigned word_bytes = walk->pt->word_bytes;
     walk->dropped = heap->start;
     while (addr < heap->chunks_end && !walk->out_of_memory && !walk->is_cancelled) {
-        bool readable = cf_cursor_word(&walk->cursor, addr + word_bytes, &word);
+        bool readable = cf_word_view_get(&walk->view, addr + word_bytes, &word);
         if (addr == walk->chain.top && addr != 0) {
             addr = take_top(walk, addr, readable ? word : 0);
             break;
@@ -448,7 +446,8 @@ static struct walk walk_of(const struct cf_context *ctx, struct cf_ptmalloc *pt,
     return (struct walk){
         .ctx = ctx, .pt = pt, .heap = heap, .arena = arena,
         .chain = {.top = heap->top, .limit = heap->chunks_end, .is_main = arena->is_main},
-        .cursor = {.mem = pt->mem, .word_bytes = pt->word_bytes},
+        .view = {.mem = pt->mem, .word_bytes = pt->word_bytes},
+        .ahead = {.mem = pt->mem, .word_bytes = pt->word_bytes},
         .planes = cf_chunkmap_heap_planes(pt->map, heap),
         .tcache_bytes = tcache != NULL ? tcache->chunk_bytes : NO_TCACHE,
     };
@@ -481,8 +480,13 @@ static void walk_one(void *user, size_t index) {
         walk->sums = &sums;
         walk->bins = cf_bin_shape_of(walk->pt, walk->arena);
     }
+    struct cf_core_reader reader;
+    if (cf_core_reader_init(&reader, cf_mem_core(walk->pt->mem)))
+        walk->view.reader = &reader;
     walk_heap(walk);
     check_end(walk);
+    cf_core_reader_fini(&reader);
+    walk->view = (struct cf_word_view){0};
     if (walk->sums != NULL && walk->free_chunks > 0)
         walk->out_of_memory |= !give_sums(walks, walk);
     walk->sums = NULL;

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "fake_heap.h"
+#include "ptmalloc/binsum.h"
 #include "ptmalloc/heap.h"
 #include "ptmalloc/planes.h"
 
@@ -175,10 +176,85 @@ static void a_main_heap_is_found_without_its_arena(void **state) {
     }
 }
 
+static const struct fake_chunk *first_free(const struct fake_heap *heap) {
+    for (unsigned i = 0; i < heap->nr_chunks; i++)
+        if (heap->chunks[i].state == CF_CHUNK_FREE)
+            return &heap->chunks[i];
+    fail_msg("no free chunk");
+    return NULL;
+}
+
+static bool has_anomaly(const struct cf_ptmalloc *pt, const char *code, uint64_t addr) {
+    for (size_t i = 0; i < cf_ptmalloc_nr_anomalies(pt); i++)
+        if (strcmp(cf_ptmalloc_anomaly(pt, i)->code, code) == 0 &&
+            (addr == 0 || cf_ptmalloc_anomaly(pt, i)->addr == addr))
+            return true;
+    return false;
+}
+
+/* The sums do not come out, so that the lists are followed, and say where. */
+static void a_link_that_does_not_lead_back_is_found(void **state) {
+    (void)state;
+    for (unsigned word = 4; word <= 8; word += 4) {
+        struct walked walked;
+        set_up(&walked, word, "2.36");
+        uint64_t addr = first_free(&walked.heap)->addr;
+        synth_put_word(walked.fake.synth, addr + 3 * word, addr + 0x100);
+        walk(&walked);
+        assert_true(has_anomaly(walked.pt, "bin-link", addr));
+        tear_down(&walked);
+    }
+}
+
+/* Its links agree with each other, but no bin leads to it. */
+static void a_chunk_that_only_links_to_itself_is_not_binned(void **state) {
+    (void)state;
+    for (unsigned word = 4; word <= 8; word += 4) {
+        struct walked walked;
+        set_up(&walked, word, "2.36");
+        const struct fake *fake = &walked.fake;
+        const struct fake_chunk *chunk = first_free(&walked.heap);
+        const struct cf_bin_shape shape = {
+            .first_head = fake->main_arena + fake->state->bins - 2 * word, .word_bytes = word,
+            .alignment_shift = (unsigned)__builtin_ctz(fake->alignment),
+        };
+        uint64_t head = cf_bin_head(&shape, cf_bin_of(&shape, chunk->bytes));
+        for (unsigned i = 2; i <= 3; i++) {
+            synth_put_word(fake->synth, head + i * word, head);
+            synth_put_word(fake->synth, chunk->addr + i * word, chunk->addr);
+        }
+        walk(&walked);
+        assert_int_equal(cf_ptmalloc_arena(walked.pt, 0)->nr_binned, 2);
+        assert_true(has_anomaly(walked.pt, "free-not-binned", 0));
+        tear_down(&walked);
+    }
+}
+
+/* smallbin_index and largebin_index of malloc.c: 64 bits, 32 bits, 32 bits with wide alignment. */
+static void a_size_has_its_bin(void **state) {
+    static const struct { unsigned word, shift; uint64_t bytes; unsigned bin; } rows[] = {
+        {8, 4, 0x20, 2},     {8, 4, 0x3f0, 63},   {8, 4, 0x400, 64},  {8, 4, 0xc30, 96},
+        {8, 4, 0xc40, 97},   {8, 4, 0x2a00, 112}, {8, 4, 0xb000, 120}, {8, 4, 0x28000, 124},
+        {8, 4, 0xc0000, 126}, {4, 3, 0x10, 2},    {4, 3, 0x1f8, 63},  {4, 3, 0x200, 64},
+        {4, 3, 0x9c0, 95},   {4, 4, 0x10, 2},     {4, 4, 0x3e0, 63},  {4, 4, 0x3f0, 64},
+        {4, 4, 0xb40, 94},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct cf_bin_shape shape = {.word_bytes = rows[i].word,
+                                           .alignment_shift = rows[i].shift};
+        if (cf_bin_of(&shape, rows[i].bytes) != rows[i].bin)
+            fail_msg("row %zu: bin %u", i, cf_bin_of(&shape, rows[i].bytes));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_chunk_of_every_layout_is_what_it_is),
         cmocka_unit_test(only_late_releases_may_count_too_much),
+        cmocka_unit_test(a_link_that_does_not_lead_back_is_found),
+        cmocka_unit_test(a_chunk_that_only_links_to_itself_is_not_binned),
+        cmocka_unit_test(a_size_has_its_bin),
         cmocka_unit_test(a_main_heap_is_found_without_its_arena),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
