@@ -32,6 +32,19 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_leak_arena', 'chunks', 'chunks', 'Live chunks of this arena that nothing reaches.'),
 ('v_leak_arena', 'bytes', 'bytes', 'All of them together.');
 
+-- What the analysis was asked for and could not do.
+CREATE TABLE not_computed (
+    what TEXT PRIMARY KEY,
+    reason TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE VIEW v_not_computed AS SELECT what, reason FROM not_computed;
+
+INSERT INTO doc (object, "column", unit, text) VALUES
+('v_not_computed', '', '', 'One row for each part of the analysis that was wanted and could not be made; what it would have filled is empty or NULL. Empty when all was made.'),
+('v_not_computed', 'what', 'text', 'reachability: leaks, types, holders and what is kept alive; dominators: what is kept alive.'),
+('v_not_computed', 'reason', 'text', 'Why: mostly no room for temporary files (TMPDIR).');
+
 CREATE TABLE root (
     kind TEXT PRIMARY KEY,
     ranges INTEGER NOT NULL,

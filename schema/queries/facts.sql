@@ -36,6 +36,7 @@ FROM (SELECT
     FROM tunable) t;
 
 UPDATE fact SET threads = (SELECT count(*) FROM thread),
+    not_computed = (SELECT group_concat(what || ' (' || reason || ')', '; ') FROM not_computed),
     unverified_files = (SELECT count(*) FROM module WHERE symbols_verified = 0);
 
 -- The process's anonymous memory, and malloc's part of it.

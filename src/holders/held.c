@@ -103,12 +103,12 @@ static void compare(const struct cf_ranks *ranks, const uint64_t *with, const ui
     }
 }
 
-/* Silent chunks count as reached, whoever looks. */
-static void add_silent(const struct cf_reach *reach, uint64_t *reached) {
+/* Chunks that carry nothing count as reached, whoever looks. */
+static void add_pointerless(const struct cf_reach *reach, uint64_t *reached) {
     const struct cf_resolver *resolver = reach->ranks.resolver;
-    for (size_t i = 0; i < reach->nr_silent; i++) {
+    for (size_t i = 0; i < reach->nr_pointerless; i++) {
         size_t number =
-            cf_resolver_number_at(resolver, reach->silent[i] - 2 * resolver->word_bytes);
+            cf_resolver_number_at(resolver, reach->pointerless[i] - 2 * resolver->word_bytes);
         size_t rank = number == CF_NO_CHUNK ? CF_NO_CHUNK : cf_ranks_of(&reach->ranks, number);
         if (rank != CF_NO_CHUNK)
             reached[rank / 64] |= 1ull << (rank & 63);
@@ -138,7 +138,7 @@ static int search_without(const struct cf_context *ctx, const struct cf_held_mar
         status = cf_search_run(ctx, &input, reached, NULL, err);
     if (status != CF_OK)
         return status;
-    add_silent(reach, reached);
+    add_pointerless(reach, reached);
     *out = cf_take(&reached);
     return CF_OK;
 }

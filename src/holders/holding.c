@@ -6,7 +6,7 @@
 
 /* Searches are made again, and all that is reached is looked at again. */
 static bool is_thorough(const struct cf_holding_input *input) {
-    return input->retained || cf_mark_stats(input->reach->mark)->chunks <= CF_HELD_CHUNKS_MAX;
+    return input->retained || input->reach->paths->nr <= CF_HELD_CHUNKS_MAX;
 }
 
 /* Whose memory the nameless chunks are; samples of that are worth asking about. Without room for

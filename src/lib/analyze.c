@@ -3,10 +3,12 @@
  * in the core is a row; what goes wrong with files or memory ends the run and leaves nothing
  * behind.
  */
+#include <string.h>
+
 #include "retain/kept.h"
-#include "types/leaks.h"
-#include "reach/reach.h"
 #include "reach/dominators.h"
+#include "reach/leaks.h"
+#include "reach/reach.h"
 #include "retain/sweep.h"
 #include "types/types.h"
 #include "base/cleanup.h"
@@ -34,6 +36,7 @@ struct run {
     struct cf_sizes *sizes;
     struct cf_holes *holes;
     struct cf_reach *reach; /* NULL: not examined */
+    char not_reached[1024]; /* why it could not be; "" */
     struct cf_types *types; /* NULL: not examined */
     struct cf_leaks leaks;
     struct cf_naming naming;
@@ -58,7 +61,11 @@ static void run_fini(struct run *run) {
     cf_store_free(run->store);
 }
 
-/* The mark, what the live chunks are, and which of them are lost. */
+static uint32_t type_of(const void *types, size_t number) {
+    return cf_types_of(types, number);
+}
+
+/* What is reached, what the live chunks are, and which of them are lost. */
 static int examine(struct run *run, struct cf_err *err) {
     const struct cf_ptmalloc *pt = run->reading.pt;
     int status = cf_reach_new(pt, &run->reach, err);
@@ -77,9 +84,31 @@ static int examine(struct run *run, struct cf_err *err) {
     if (status != CF_OK)
         return status;
     cf_types_count(run->types, run->reach->mark);
-    status = cf_leaks_find(&run->leaks, run->reach->mark, run->reading.mem, run->types, err);
+    const struct cf_leaks_input leaks = {
+        .mark = run->reach->mark, .links = &run->reach->links, .type_of = type_of,
+        .types = run->types,
+    };
     run->kept.types = run->types;
-    return status;
+    return cf_leaks_find(&run->leaks, &leaks, err);
+}
+
+/* Without room for its temporary files, or with more chunks than it can number, the rest of the
+ * analysis stands without it. */
+static int examine_if_possible(struct run *run, struct cf_err *err) {
+    struct cf_err why = {.status = CF_OK};
+    int status = examine(run, &why);
+    if (status != CF_EOUTPUT && status != CF_EUSAGE) {
+        if (status != CF_OK && err != NULL)
+            *err = why;
+        return status;
+    }
+    cf_log(run->ctx, "reachability is not computed: %s", why.text);
+    memcpy(run->not_reached, why.text, sizeof run->not_reached);
+    cf_types_free(run->types);
+    cf_reach_free(run->reach);
+    run->types = NULL;
+    run->reach = NULL;
+    return CF_OK;
 }
 
 /* Where its temporary files find no room, the rest of the analysis stands without it. */
@@ -129,7 +158,7 @@ static int analyze_heap(struct run *run, struct cf_err *err) {
     const struct cf_ptmalloc *pt = run->reading.pt;
     int status = CF_OK;
     if (run->options->depth == CF_DEPTH_FULL && cf_reading_has_heap(&run->reading))
-        status = examine(run, err);
+        status = examine_if_possible(run, err);
     if (status == CF_OK)
         status = cf_kept_trim(run->ctx, pt, &run->kept, err);
     if (status == CF_OK)
@@ -183,6 +212,8 @@ static int store_tables(struct run *run, enum cf_outcome outcome, struct cf_err 
         status = cf_rows_holes(db, run->sizes, run->holes, cf_ptmalloc_nr_arenas(pt), err);
     if (status == CF_OK && run->reach != NULL)
         status = cf_rows_reach(db, pt, run->reach, &run->leaks, run->types, err);
+    if (status == CF_OK && run->not_reached[0] != '\0')
+        status = cf_rows_not_computed(db, "reachability", run->not_reached, err);
     if (status == CF_OK && run->types != NULL)
         status = cf_rows_types(db, run->types, err);
     if (status == CF_OK)

@@ -37,12 +37,12 @@ struct words {
     uint64_t nr;
 };
 
-static bool is_silent(const struct cf_reach *reach, uint64_t user) {
-    for (size_t low = 0, high = reach->nr_silent; low < high;) {
+static bool is_pointerless(const struct cf_reach *reach, uint64_t user) {
+    for (size_t low = 0, high = reach->nr_pointerless; low < high;) {
         size_t middle = low + (high - low) / 2;
-        if (reach->silent[middle] == user)
+        if (reach->pointerless[middle] == user)
             return true;
-        if (reach->silent[middle] < user)
+        if (reach->pointerless[middle] < user)
             low = middle + 1;
         else
             high = middle;
@@ -57,7 +57,7 @@ static struct words words_of(const struct builder *b, uint32_t vertex) {
     struct cf_numbered chunk = cf_resolver_chunk(resolver, words.extent, number);
     words.user = chunk.addr + 2 * resolver->word_bytes;
     uint64_t end = cf_resolver_payload_end(resolver, words.extent, chunk.addr, chunk.bytes);
-    if (end > words.user && !is_silent(b->reach, words.user))
+    if (end > words.user && !is_pointerless(b->reach, words.user))
         words.nr = (end - words.user) / resolver->word_bytes;
     return words;
 }

@@ -28,7 +28,7 @@ struct cf_links_builder {
     unsigned char list[CF_LINKS_LENGTH_MAX + 8];
     uint32_t from; /* rank of the chunk that is read */
     uint64_t last_user;
-    size_t next_silent; /* index */
+    size_t next_pointerless; /* index */
     struct cf_pending pending;
 };
 
@@ -101,14 +101,17 @@ static void read_range(struct cf_links_builder *b, uint64_t start, uint64_t end)
 }
 
 /* Chunks come in the order of addresses, but for mmapped ones, which begin again. */
-static inline bool is_silent(struct cf_links_builder *b, uint64_t user) {
+static inline bool is_pointerless(struct cf_links_builder *b, uint64_t user) {
     const struct cf_links_input *input = &b->input;
     if (user < b->last_user)
-        b->next_silent = 0;
+        b->next_pointerless = 0;
     b->last_user = user;
-    while (b->next_silent < input->nr_silent && input->silent[b->next_silent] < user)
-        b->next_silent++;
-    return b->next_silent < input->nr_silent && input->silent[b->next_silent] == user;
+    const uint64_t *next = input->pointerless + b->next_pointerless;
+    const uint64_t *end = input->pointerless + input->nr_pointerless;
+    while (next < end && *next < user)
+        next++;
+    b->next_pointerless = (size_t)(next - input->pointerless);
+    return next < end && *next == user;
 }
 
 static inline __attribute__((always_inline)) void
@@ -124,7 +127,7 @@ read_small(struct cf_links_builder *b, const struct cf_live *chunk, unsigned wor
 
 static void look_at_chunk(void *arg, const struct cf_live *chunk, size_t rank) {
     struct cf_links_builder *b = arg;
-    if (is_silent(b, chunk->user))
+    if (is_pointerless(b, chunk->user))
         return;
     b->from = (uint32_t)rank;
     if (chunk->readable != chunk->bytes || chunk->bytes > SMALL_BYTES)

@@ -12,8 +12,9 @@
  *
  * A list of more than LENGTH_MAX bytes stands in a file for long ones; in its place are where it
  * begins and how many bytes it has there. A chunk's pointers to itself are left out, and of several
- * to one chunk in a row all but the first. Silent chunks have none. Some six bytes a chunk, in
- * temporary files, when most pointers lead to chunks that were made at about the same time.
+ * to one chunk in a row all but the first. Chunks without pointers have none. Some six bytes a
+ * chunk, in temporary files, when most pointers lead to chunks that were made at about the same
+ * time.
  */
 #ifndef CF_REACH_LINKS_H
 #define CF_REACH_LINKS_H
@@ -48,8 +49,8 @@ struct cf_links {
 struct cf_links_input {
     const struct cf_mem *mem;
     const struct cf_ranks *ranks;
-    const uint64_t *silent; /* user addresses of chunks that carry nothing, sorted */
-    size_t nr_silent;
+    const uint64_t *pointerless; /* user addresses of chunks without pointers, sorted */
+    size_t nr_pointerless;
 };
 
 /* What is being made. */

@@ -4,7 +4,6 @@
 
 #include "reach/search.h"
 #include "base/cleanup.h"
-#include "base/context.h"
 #include "base/err.h"
 
 static void cleanup_reach(struct cf_reach **reach) {
@@ -16,24 +15,17 @@ static int compare_addrs(const void *a, const void *b) {
     return left < right ? -1 : left > right;
 }
 
-static int list_silent(const struct cf_ptmalloc *pt, struct cf_reach *reach, struct cf_err *err) {
-    reach->nr_silent = cf_ptmalloc_nr_tcaches(pt);
-    reach->silent = calloc(reach->nr_silent + 1, sizeof *reach->silent);
-    if (reach->silent == NULL)
-        return cf_err_nomem(err, (reach->nr_silent + 1) * sizeof *reach->silent,
+static int list_pointerless(const struct cf_ptmalloc *pt, struct cf_reach *reach,
+                            struct cf_err *err) {
+    reach->nr_pointerless = cf_ptmalloc_nr_tcaches(pt);
+    reach->pointerless = calloc(reach->nr_pointerless + 1, sizeof *reach->pointerless);
+    if (reach->pointerless == NULL)
+        return cf_err_nomem(err, (reach->nr_pointerless + 1) * sizeof *reach->pointerless,
                             "the list of tcaches");
-    for (size_t i = 0; i < reach->nr_silent; i++)
-        reach->silent[i] = cf_ptmalloc_tcache(pt, i)->addr;
-    qsort(reach->silent, reach->nr_silent, sizeof *reach->silent, compare_addrs);
+    for (size_t i = 0; i < reach->nr_pointerless; i++)
+        reach->pointerless[i] = cf_ptmalloc_tcache(pt, i)->addr;
+    qsort(reach->pointerless, reach->nr_pointerless, sizeof *reach->pointerless, compare_addrs);
     return CF_OK;
-}
-
-/* All of it but the map. */
-static struct cf_mark_input mark_input(const struct cf_reach *reach) {
-    return (struct cf_mark_input){
-        .mem = reach->mem, .roots = reach->roots.rows.items, .nr_roots = reach->roots.rows.len,
-        .silent = reach->silent, .nr_silent = reach->nr_silent,
-    };
 }
 
 static int search(const struct cf_context *ctx, struct cf_reach *reach, struct cf_err *err) {
@@ -51,52 +43,41 @@ static int search(const struct cf_context *ctx, struct cf_reach *reach, struct c
     return status;
 }
 
-/* One pass for the pointers and for the visitor. Without room for pointers it is made all the same,
- * and the status says so. */
+/* One pass for the pointers and for the visitor. */
 static int read_chunks(const struct cf_context *ctx, struct cf_reach *reach,
                        const struct cf_live_visitor *visitor, struct cf_err *err) {
     const struct cf_links_input input = {
-        .mem = reach->mem, .ranks = &reach->ranks, .silent = reach->silent,
-        .nr_silent = reach->nr_silent,
+        .mem = reach->mem, .ranks = &reach->ranks, .pointerless = reach->pointerless,
+        .nr_pointerless = reach->nr_pointerless,
     };
     struct cf_links_builder *builder = NULL;
-    struct cf_live_visitor visitors[2];
-    size_t nr_visitors = 0;
     int status = cf_links_begin(&input, &builder, err);
-    if (status == CF_OK)
-        visitors[nr_visitors++] = cf_links_visitor(builder);
+    if (status != CF_OK)
+        return status;
+    struct cf_live_visitor visitors[2] = {cf_links_visitor(builder)};
+    size_t nr_visitors = 1;
     if (visitor != NULL)
         visitors[nr_visitors++] = *visitor;
-    int visited = CF_OK;
-    if (nr_visitors > 0)
-        visited = cf_live_visit(ctx, reach->mem, &reach->ranks, visitors, nr_visitors, err);
-    if (visited != CF_OK) {
-        cf_links_abandon(builder);
-        return visited;
-    }
-    return status == CF_OK ? cf_links_finish(builder, &reach->links, err) : status;
+    status = cf_live_visit(ctx, reach->mem, &reach->ranks, visitors, nr_visitors, err);
+    if (status == CF_OK)
+        return cf_links_finish(builder, &reach->links, err);
+    cf_links_abandon(builder);
+    return status;
 }
 
 int cf_reach_follow(const struct cf_context *ctx, struct cf_reach *reach,
                     const struct cf_live_visitor *visitor, struct cf_err *err) {
     int status = read_chunks(ctx, reach, visitor, err);
-    if (status == CF_OK)
-        status = search(ctx, reach, err);
-    if (status == CF_OK)
-        return status;
-    cf_links_fini(&reach->links);
-    if (status != CF_EOUTPUT && status != CF_EUSAGE)
-        return status;
-    cf_log(ctx, "holders are not looked for: %s", err != NULL ? err->text : "no room");
-    const struct cf_mark_input input = mark_input(reach);
-    return cf_mark_follow(ctx, &input, reach->mark, err);
+    return status == CF_OK ? search(ctx, reach, err) : status;
 }
 
 int cf_reach_prepare(const struct cf_mem *mem, const struct cf_chunkmap *map,
                      struct cf_reach *reach, struct cf_err *err) {
     reach->mem = mem;
-    struct cf_mark_input input = mark_input(reach);
-    input.map = map;
+    const struct cf_mark_input input = {
+        .mem = mem, .map = map, .pointerless = reach->pointerless,
+        .nr_pointerless = reach->nr_pointerless,
+    };
     int status = cf_mark_new(&input, &reach->mark, err);
     return status == CF_OK ? cf_ranks_init(&reach->ranks, cf_mark_resolver(reach->mark), err)
                            : status;
@@ -111,7 +92,7 @@ int cf_reach_new(const struct cf_ptmalloc *pt, struct cf_reach **out, struct cf_
     if (status == CF_OK)
         status = cf_roots_find(&reach->roots, mem, pt, &reach->stacks, err);
     if (status == CF_OK)
-        status = list_silent(pt, reach, err);
+        status = list_pointerless(pt, reach, err);
     if (status == CF_OK)
         status = cf_reach_prepare(mem, cf_ptmalloc_map(pt), reach, err);
     if (status == CF_OK)
@@ -132,7 +113,7 @@ void cf_reach_free(struct cf_reach *reach) {
     if (reach == NULL)
         return;
     cf_reach_fini_mark(reach);
-    free(reach->silent);
+    free(reach->pointerless);
     cf_roots_fini(&reach->roots);
     cf_stacks_fini(&reach->stacks);
     free(reach);

@@ -2,10 +2,7 @@
  * Reachability of one core: stacks, roots, the pointers between live chunks, and the search over
  * them from the roots. What the pipeline makes once, and what leaks and holders build on; types
  * look at the chunks while they are read.
- * Borrows the walked heap; immutable when made, but for the mark's second bits.
- *
- * Where there is no room for the list of pointers (in $TMPDIR), or they are too many, the mark
- * follows them in the core itself. Then it is known what is reached, and not by which paths.
+ * Borrows the walked heap; immutable when made.
  */
 #ifndef CF_REACH_REACH_H
 #define CF_REACH_REACH_H
@@ -25,12 +22,12 @@ struct cf_reach {
     const struct cf_mem *mem;
     struct cf_stacks stacks;
     struct cf_roots roots;
-    uint64_t *silent; /* user addresses of chunks that carry nothing (tcache structs), sorted */
-    size_t nr_silent;
+    uint64_t *pointerless;  /* user addresses of chunks without pointers (tcache structs), sorted */
+    size_t nr_pointerless;
     struct cf_mark *mark;
-    struct cf_ranks ranks;      /* of the chunks that the mark's resolver knows */
-    struct cf_links links;      /* none: the mark was made from the core */
-    struct cf_paths *paths;       /* of the search from all roots; NULL with no links */
+    struct cf_ranks ranks;  /* of the chunks that the mark's resolver knows */
+    struct cf_links links;
+    struct cf_paths *paths; /* of the search from all roots */
 };
 
 /* Stacks, roots, and the chunks' ranks; nothing is reached yet. Fails only for lack of memory.
@@ -38,13 +35,14 @@ struct cf_reach {
 int cf_reach_new(const struct cf_ptmalloc *pt, struct cf_reach **out, struct cf_err *err);
 void cf_reach_free(struct cf_reach *reach);
 
-/* Reads the live chunks, once, also for `visitor` (unless NULL), and follows their pointers. Fails
- * only for lack of memory. */
+/* Reads the live chunks, once, also for `visitor` (unless NULL), and follows their pointers.
+ * CF_ENOMEM; CF_EOUTPUT when there is no room in $TMPDIR (or /tmp); CF_EUSAGE for more chunks or
+ * roots than can be numbered. After a failure `reach` is only good for cf_reach_free(). */
 int cf_reach_follow(const struct cf_context *ctx, struct cf_reach *reach,
                     const struct cf_live_visitor *visitor, struct cf_err *err);
 
-/* What cf_reach_new() does when it has stacks, roots and silent chunks: the rest of `reach`, which
- * is zero. End with cf_reach_fini_mark(), also after a failure. */
+/* What cf_reach_new() does when it has stacks, roots and the chunks without pointers: the rest of
+ * `reach`, which is zero. End with cf_reach_fini_mark(), also after a failure. */
 int cf_reach_prepare(const struct cf_mem *mem, const struct cf_chunkmap *map,
                      struct cf_reach *reach, struct cf_err *err);
 void cf_reach_fini_mark(struct cf_reach *reach);

@@ -421,6 +421,15 @@ const struct cf_rule cf_rules[] = {
         .sql = "SELECT key, value FROM meta WHERE key LIKE 'residency%'",
     },
     {
+        .code = "not-computed", .severity = "limit",
+        .when = "not_computed IS NOT NULL",
+        .bytes = "NULL", .confidence = "'high'", .exactness = "'exact'",
+        .title = "What was not computed",
+        .detail = "{not_computed:text}; what rests on it is empty or unknown here.",
+        .advice = NULL,
+        .sql = "SELECT * FROM v_not_computed",
+    },
+    {
         .code = "roots-missing", .severity = "limit",
         .when = "examined = 1 AND missing_roots > 0",
         .bytes = "leak_bytes", .confidence = "'high'", .exactness = "'exact'",

@@ -13,7 +13,7 @@
 #include "retain/holes.h"
 #include "retain/kept.h"
 #include "space/kernel.h"
-#include "types/leaks.h"
+#include "reach/leaks.h"
 #include "reach/reach.h"
 #include "reach/dominators.h"
 #include "retain/sizes.h"
@@ -44,6 +44,9 @@ int cf_rows_holes(struct cf_db *db, const struct cf_sizes *sizes, const struct c
 /* rows_reach.c: leak, leak_arena, root, stack. */
 int cf_rows_reach(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf_reach *reach,
                   const struct cf_leaks *leaks, const struct cf_types *types, struct cf_err *err);
+/* not_computed: a part of the analysis that could not be made, each once. */
+int cf_rows_not_computed(struct cf_db *db, const char *what, const char *reason,
+                         struct cf_err *err);
 
 /* rows_holders.c: holder, a row for each hop with its label; the summary of a chunk's path in
  * top_pin, page_pin and type, after these are filled; held, what the weightiest owners keep. */

@@ -100,3 +100,14 @@ int cf_rows_reach(struct cf_db *db, const struct cf_ptmalloc *pt, const struct c
         status = insert_stacks(db, &reach->stacks, cf_malloc_mem(cf_ptmalloc_malloc(pt)), err);
     return status;
 }
+
+int cf_rows_not_computed(struct cf_db *db, const char *what, const char *reason,
+                         struct cf_err *err) {
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    int status = cf_insert_begin(&in, db, "not_computed", "what, reason", err);
+    if (status != CF_OK)
+        return status;
+    cf_insert_text(&in, what);
+    cf_insert_text(&in, reason);
+    return cf_insert_row(&in, err);
+}

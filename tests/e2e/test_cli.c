@@ -134,6 +134,11 @@ static const struct cli_case cases[] = {
      "r() { $C analyze packed -o x.db --force && sqlite3 x.db \"SELECT value FROM meta WHERE key ="
      " 'residency_exact'\"; }; tar -cSf - core | gzip -c >packed; r; gzip -c core >packed; r",
      0, "1\n0\n", ""},
+    {"without room for temporary files the rest stands, and it is said what is missing",
+     "TMPDIR=/proc/nowhere $C analyze core -o x.db && sqlite3 x.db 'SELECT what, (SELECT count(*)"
+     " FROM v_leak), (SELECT count(*) > 0 FROM v_arena), (SELECT count(*) FROM v_finding WHERE code"
+     " = \"not-computed\") FROM v_not_computed' && $C report x.db | grep -A3 'not computed'",
+     0, "reachability|0|1|1\n", "reachability is not computed"},
     /* options */
     {"without reachability nothing is called reached or leaked",
      "$C analyze core -o x.db --no-reach && sqlite3 x.db 'SELECT count(reachable) FROM v_chunk;"

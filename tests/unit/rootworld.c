@@ -81,7 +81,7 @@ static void build_map(struct rootworld *w) {
     assert_int_equal(cf_chunkmap_seal(w->map, NULL), CF_OK);
 }
 
-void rw_mark(struct rootworld *w) {
+void rw_prepare(struct rootworld *w) {
     struct cf_err err;
     assert_int_equal(cf_core_open(NULL, synth_fd(w->synth), "synth", &w->core, &err), CF_OK);
     assert_int_equal(cf_mem_new(NULL, w->core, &w->mem, &err), CF_OK);
@@ -94,8 +94,12 @@ void rw_mark(struct rootworld *w) {
                                 .start = ROOTS_AT + (uint64_t)kind * PAGE,
                                 .end = ROOTS_AT + (uint64_t)(kind + 1) * PAGE};
     }
-    w->reach.silent = &w->silent;
-    w->reach.nr_silent = w->silent != 0;
+    w->reach.pointerless = &w->pointerless;
+    w->reach.nr_pointerless = w->pointerless != 0;
     assert_int_equal(cf_reach_prepare(w->mem, w->map, &w->reach, &err), CF_OK);
-    assert_int_equal(cf_reach_follow(NULL, &w->reach, NULL, &err), CF_OK);
+}
+
+void rw_mark(struct rootworld *w) {
+    rw_prepare(w);
+    assert_int_equal(cf_reach_follow(NULL, &w->reach, NULL, NULL), CF_OK);
 }

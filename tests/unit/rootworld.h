@@ -38,7 +38,7 @@ struct rootworld {
     size_t cap;
     struct cf_mmapped mmapped;
     uint64_t next;
-    uint64_t silent; /* user address of a chunk that carries nothing; 0: none */
+    uint64_t pointerless; /* user address of a chunk without pointers; 0: none */
     struct cf_core *core;
     struct cf_mem *mem;
     struct cf_chunkmap *map;
@@ -58,7 +58,9 @@ void rw_point(struct rootworld *w, uint64_t from, unsigned index, uint64_t to);
 uint64_t rw_root_word(const struct rootworld *w, enum cf_root_kind kind, unsigned index);
 void rw_root(struct rootworld *w, enum cf_root_kind kind, unsigned index, uint64_t to);
 
-/* Ends the making: opens the core, builds the map, marks. */
+/* Ends the making: opens the core, builds the map, finds roots and ranks. */
+void rw_prepare(struct rootworld *w);
+/* The same, and what is reached. */
 void rw_mark(struct rootworld *w);
 
 #endif

@@ -122,7 +122,7 @@ static void rings_end_and_what_nothing_reaches_has_no_way(void **state) {
     rw_point(w, freed, 2, behind_freed);
     rw_point(w, ring[1], 1, tcache);
     rw_point(w, tcache, 2, behind_tcache);
-    w->silent = rw_user(w, tcache);
+    w->pointerless = rw_user(w, tcache);
     rw_root(w, CF_ROOT_TLS, 0, ring[0]);
     const uint64_t asked[] = {ring[2], lost[0], freed, behind_freed, behind_tcache, tcache,
                               0xdead0000, HEAP_AT + 16};
@@ -241,23 +241,6 @@ static void chunks_of_one_unit_that_name_themselves_end_the_search(void **state)
     finish(w);
 }
 
-/* Then it is known what is reached, and not by which paths. */
-static void where_no_temporary_file_can_be_made_there_are_no_ways(void **state) {
-    (void)state;
-    struct rootworld *w = rootworld_new(CF_MACHINE_X86_64, 8, PAGE);
-    uint64_t held = rw_add(w, 2), lost = rw_add(w, 2);
-    rw_root(w, CF_ROOT_GLOBAL, 0, held);
-    ask(held);
-    assert_int_equal(setenv("TMPDIR", "/proc/nowhere", 1), 0);
-    settle(w);
-    assert_int_equal(unsetenv("TMPDIR"), 0);
-    assert_null(w->reach.paths);
-    assert_int_equal(cf_holders_path(&holders, held)->length, 0);
-    assert_true(cf_mark_reached_at(w->reach.mark, held));
-    assert_false(cf_mark_reached_at(w->reach.mark, lost));
-    finish(w);
-}
-
 static void nothing_asked_costs_nothing(void **state) {
     (void)state;
     struct rootworld *w = rootworld_new(CF_MACHINE_X86_64, 8, PAGE);
@@ -277,7 +260,6 @@ int main(void) {
         cmocka_unit_test(in_wide_steps_what_says_most_still_goes_first),
         cmocka_unit_test(a_list_of_a_million_is_told_by_its_ends),
         cmocka_unit_test(chunks_of_one_unit_that_name_themselves_end_the_search),
-        cmocka_unit_test(where_no_temporary_file_can_be_made_there_are_no_ways),
         cmocka_unit_test(nothing_asked_costs_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

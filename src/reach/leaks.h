@@ -4,21 +4,20 @@
  * what was forgotten; the rest hangs on it. A ring of leaked chunks that only point at each other
  * has no root chunk; a chunk that only points at itself has one, itself.
  */
-#ifndef CF_TYPES_LEAKS_H
-#define CF_TYPES_LEAKS_H
+#ifndef CF_REACH_LEAKS_H
+#define CF_REACH_LEAKS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "reach/links.h"
 #include "reach/mark.h"
-#include "types/types.h"
 #include "base/array.h"
 #include "corefrag.h"
-#include "mem/mem.h"
 
 struct cf_leak {
     uint64_t size_bytes; /* of one chunk */
-    uint32_t type;       /* 0: the size is all that is known */
+    uint32_t type;       /* as input->type_of() tells it; 0: the size is all that is known */
     uint64_t chunks;
     uint64_t bytes;
     uint64_t root_chunks;
@@ -36,10 +35,16 @@ struct cf_leaks {
     struct cf_leak_sum *heaps;     /* by heap id */
 };
 
-/* `leaks` is all zero; `types` may be NULL. Uses the mark's second bits. Fails only for lack of
- * memory. End with cf_leaks_fini(). */
-int cf_leaks_find(struct cf_leaks *leaks, struct cf_mark *mark, const struct cf_mem *mem,
-                  struct cf_types *types, struct cf_err *err);
+struct cf_leaks_input {
+    const struct cf_mark *mark;
+    const struct cf_links *links; /* between the same chunks */
+    /* The type of the live chunk with this number (reach/resolve.h); NULL: no types are known. */
+    uint32_t (*type_of)(const void *types, size_t number);
+    const void *types;
+};
+
+/* `leaks` is all zero. Fails only for lack of memory. End with cf_leaks_fini(). */
+int cf_leaks_find(struct cf_leaks *leaks, const struct cf_leaks_input *input, struct cf_err *err);
 void cf_leaks_fini(struct cf_leaks *leaks);
 
 #endif

@@ -1,45 +1,25 @@
-#include "types/leaks.h"
+#include "reach/leaks.h"
 
 #include <stdlib.h>
 
-#include "reach/scan.h"
+#include "base/cleanup.h"
 #include "base/err.h"
-#include "core/rss_guard.h"
 
-struct pointing {
-    struct cf_mark *mark;
-    const struct cf_resolver *resolver;
-    size_t from;
-};
-
-static inline void note_target(struct pointing *pointing, uint64_t lowered) {
-    const struct cf_extent *extent = cf_resolver_extent(pointing->resolver, lowered);
-    if (extent == NULL)
-        return;
-    size_t number = cf_resolver_number(pointing->resolver, extent, lowered);
-    if (number != CF_NO_CHUNK && number != pointing->from &&
-        !cf_mark_reached(pointing->mark, number))
-        cf_mark_set_second(pointing->mark, number);
+static bool is_set(const uint64_t *plane, size_t rank) {
+    return plane[rank / 64] >> (rank & 63) & 1;
 }
 
-static void note_targets(struct cf_mark *mark, const struct cf_mem *mem,
-                         struct cf_rss_guard *guard) {
-    struct pointing pointing = {.mark = mark, .resolver = cf_mark_resolver(mark)};
+/* A bit for each rank that a leaked chunk other than itself points to. */
+static void note_targets(const struct cf_leaks_input *input, uint64_t *pointed) {
     struct cf_unreached_iter iter;
     struct cf_unreached chunk;
-    cf_unreached_iter_init(&iter, mark);
+    cf_unreached_iter_init(&iter, input->mark);
     while (cf_unreached_iter_next(&iter, &chunk)) {
-        struct cf_scan scan = {
-            .mem = mem, .addr = chunk.addr + 2 * pointing.resolver->word_bytes,
-            .end = cf_resolver_payload_end(pointing.resolver, chunk.extent, chunk.addr,
-                                           chunk.bytes),
-        };
-        const unsigned char *bytes;
-        size_t nr_words;
-        pointing.from = chunk.number;
-        while (cf_scan_next(&scan, &bytes, &nr_words)) {
-            CF_SCAN_WORDS(pointing.resolver, bytes, nr_words, note_target, &pointing);
-            cf_rss_guard_step(guard);
+        struct cf_link_list list =
+            cf_links_of(input->links, cf_ranks_of(input->links->ranks, chunk.number));
+        while (list.at < list.end) {
+            size_t to = cf_links_take(&list);
+            pointed[to / 64] |= 1ull << (to & 63);
         }
     }
 }
@@ -99,20 +79,20 @@ static void add(struct cf_leak_sum *sum, uint64_t bytes) {
     sum->bytes += bytes;
 }
 
-static int count(struct cf_leaks *leaks, const struct cf_mark *mark, struct cf_types *types,
-                 struct size_table *table, struct cf_rss_guard *guard, struct cf_err *err) {
+static int count(struct cf_leaks *leaks, const struct cf_leaks_input *input,
+                 const uint64_t *pointed, struct size_table *table, struct cf_err *err) {
     struct cf_unreached_iter iter;
     struct cf_unreached chunk;
-    cf_unreached_iter_init(&iter, mark);
+    cf_unreached_iter_init(&iter, input->mark);
     while (cf_unreached_iter_next(&iter, &chunk)) {
-        cf_rss_guard_step(guard);
-        uint32_t type = types == NULL ? 0 : cf_types_of(types, chunk.number);
+        size_t rank = cf_ranks_of(input->links->ranks, chunk.number);
+        uint32_t type = input->type_of == NULL ? 0 : input->type_of(input->types, chunk.number);
         struct cf_leak *row = row_of(table, leaks, chunk.bytes, type);
         if (row == NULL)
             return cf_err_nomem(err, sizeof *row * (leaks->rows.len + 1), "the sizes of leaks");
         row->chunks++;
         row->bytes += chunk.bytes;
-        row->root_chunks += !cf_mark_second(mark, chunk.number);
+        row->root_chunks += !is_set(pointed, rank);
         add(&leaks->total, chunk.bytes);
         add(chunk.extent->heap != NULL ? &leaks->heaps[chunk.extent->heap->id] : &leaks->mmapped,
             chunk.bytes);
@@ -127,17 +107,18 @@ static int compare_sizes(const void *a, const void *b) {
     return left->type < right->type ? -1 : left->type > right->type;
 }
 
-int cf_leaks_find(struct cf_leaks *leaks, struct cf_mark *mark, const struct cf_mem *mem,
-                  struct cf_types *types, struct cf_err *err) {
-    size_t nr_heaps = cf_mark_resolver(mark)->planes->nr_heaps;
+int cf_leaks_find(struct cf_leaks *leaks, const struct cf_leaks_input *input,
+                  struct cf_err *err) {
+    size_t nr_heaps = cf_mark_resolver(input->mark)->planes->nr_heaps;
+    size_t words = input->links->ranks->nr / 64 + 1;
     leaks->heaps = calloc(nr_heaps + 1, sizeof *leaks->heaps);
-    if (leaks->heaps == NULL)
-        return cf_err_nomem(err, (nr_heaps + 1) * sizeof *leaks->heaps, "sums of leaks");
-    const struct cf_core *core = cf_mem_core(mem);
-    struct cf_rss_guard guard = cf_rss_guard_make(core, cf_core_file_bytes(core), 1);
-    note_targets(mark, mem, &guard);
+    CF_CLEANUP_FREE uint64_t *pointed = calloc(words, sizeof *pointed);
+    if (leaks->heaps == NULL || pointed == NULL)
+        return cf_err_nomem(err, words * sizeof *pointed, "sums of leaks");
+    note_targets(input, pointed);
+    cf_links_drop(input->links);
     struct size_table table = {0};
-    int status = count(leaks, mark, types, &table, &guard, err);
+    int status = count(leaks, input, pointed, &table, err);
     free(table.slots);
     if (status != CF_OK)
         return status;
