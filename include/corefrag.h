@@ -97,7 +97,6 @@ struct cf_options {
     enum cf_depth depth;
     unsigned threads;       /* 0: as many as there are cores */
     bool debuginfod;        /* ask the servers of DEBUGINFOD_URLS: the one use of a network */
-    bool retained;
     bool previews;          /* keep first words of texts, which are the process's memory */
     bool force;             /* overwrite an existing database */
 };

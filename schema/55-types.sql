@@ -23,7 +23,7 @@ FROM type;
 INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_type', '', '', 'One row for each type of live chunk; the rows sum to all live chunks, mmapped ones too. A type is a guess from the chunk''s bytes, and evidence says what it rests on. No byte of a chunk is kept. Empty with --no-reach.'),
 ('v_type', 'type', 'text', 'Its name: a C++ class, a table of functions, a CPython type, (text), a buffer by who holds it; NULL: only the size is known.'),
-('v_type', 'memory_of', 'text', 'Of chunks that have no name of their own: what they hang on, by the shortest way from a root (a type, a variable, a class of Java); NULL for all others, and on heaps of millions of chunks unless --retained was given.'),
+('v_type', 'memory_of', 'text', 'Of chunks that have no name of their own: what they hang on, by the shortest way from a root (a type, a variable, a class of Java); NULL for all others.'),
 ('v_type', 'evidence', 'text', 'vtable: the first word leads to a table of functions; symbol: to named data; libc: one of glibc''s own; owner: held in a known way (std::string, std::vector), or memory of what memory_of says; text; pointers; size: nothing but the size.'),
 ('v_type', 'chunks', 'chunks', 'Live chunks of this type.'),
 ('v_type', 'bytes', 'bytes', 'Their bytes, headers included.'),
@@ -44,7 +44,7 @@ CREATE VIEW v_size_type AS
 SELECT size_bytes, type, chunks, chunks * size_bytes AS bytes FROM size_type;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
-('v_size_type', '', '', 'One row for each size and type of live chunk, mmapped ones too: what a size class is made of. The rows sum to all live chunks. Empty with --no-reach, and on heaps of millions of chunks unless --retained was given.'),
+('v_size_type', '', '', 'One row for each size and type of live chunk, mmapped ones too: what a size class is made of. The rows sum to all live chunks. Empty with --no-reach.'),
 ('v_size_type', 'size_bytes', 'bytes', 'Size of one chunk, header included.'),
 ('v_size_type', 'type', 'text', 'As in v_type; NULL: only the size is known.'),
 ('v_size_type', 'chunks', 'chunks', 'Live chunks of this size and type.'),

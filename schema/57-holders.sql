@@ -39,7 +39,7 @@ SELECT kind, address, iif(address IS NULL, NULL, printf('0x%x', address)) AS add
 FROM held;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
-('v_held', '', '', 'One row for each of the few roots that hold the weightiest examined chunks: what nothing else keeps alive, found by examining the heap again without that root; stacks and registers do not compete with roots that last. What is held from elsewhere too is not counted. Empty with --no-reach, and on heaps of millions of chunks unless --retained was given.'),
+('v_held', '', '', 'One row for each of the few roots that hold the weightiest examined chunks: what nothing else keeps alive, by the dominator tree of all reached chunks; stacks and registers do not compete with roots that last. What is held from elsewhere too is not counted. Empty with --no-reach.'),
 ('v_held', 'kind', 'text', 'stack (with its thread''s registers), register, global, tls, mapping.'),
 ('v_held', 'address', 'address', 'Where the variable, stack or mapping begins; NULL: registers alone.'),
 ('v_held', 'address_hex', 'hex', 'address as text.'),

@@ -17,7 +17,7 @@ SELECT address, printf('0x%x', address) AS address_hex, type, size_bytes, retain
 FROM retained;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
-('v_retained', '', '', 'One row for each of the 10,000 live chunks that keep the most alive: what could not be reached without it, by the dominator tree of all reached chunks. A chunk''s bytes count again for each that dominates it. Conservative, as reachability is. Empty unless --retained was given.'),
+('v_retained', '', '', 'One row for each of the 10,000 live chunks that keep the most alive: what could not be reached without it, by the dominator tree of all reached chunks. A chunk''s bytes count again for each that dominates it. Stacks and registers do not compete with what lasts: a chunk that only they share with it counts as kept by what lasts. Conservative, as reachability is. Empty with --no-reach.'),
 ('v_retained', 'address', 'address', 'Header of the chunk.'),
 ('v_retained', 'address_hex', 'hex', 'address as text.'),
 ('v_retained', 'type', 'text', 'Its type; NULL: only the size is known.'),
@@ -28,5 +28,5 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_retained', 'dominator_address_hex', 'hex', 'dominator_address as text.');
 
 INSERT INTO example_query (title, sql) VALUES
-('Which chunks keep the most alive? (only with --retained)',
+('Which chunks keep the most alive?',
  'SELECT address_hex, type, size_bytes, retained_bytes, chunks, dominator_address_hex FROM v_retained ORDER BY retained_bytes DESC LIMIT 20');

@@ -101,6 +101,13 @@ void cf_scratch_copy(const struct cf_scratch_writer *writer, uint64_t place, voi
     memcpy(to, writer->buffer + (place - writer->written), bytes);
 }
 
+void cf_scratch_take_back(struct cf_scratch_writer *writer, void *out, size_t bytes) {
+    cf_scratch_copy(writer, writer->written + writer->used - bytes, out, bytes);
+    size_t of_buffer = bytes < writer->used ? bytes : writer->used;
+    writer->used -= of_buffer;
+    writer->written -= bytes - of_buffer;
+}
+
 int cf_scratch_finish(struct cf_scratch_writer *writer, struct cf_scratch *out,
                       struct cf_err *err) {
     static const uint64_t end = 0;

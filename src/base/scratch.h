@@ -53,6 +53,10 @@ void cf_scratch_abandon(struct cf_scratch_writer *writer);
 void cf_scratch_copy(const struct cf_scratch_writer *writer, uint64_t place, void *out,
                      size_t bytes);
 
+/* Copies the last `bytes` bytes that were put, as cf_scratch_copy() does, and takes them back: what
+ * is put next goes in their place. */
+void cf_scratch_take_back(struct cf_scratch_writer *writer, void *out, size_t bytes);
+
 /* Empties the buffer. */
 void cf_scratch_flush(struct cf_scratch_writer *writer);
 

@@ -14,7 +14,6 @@ enum {
     KEY_SMAPS,
     KEY_CGROUP,
     KEY_PREVIEWS,
-    KEY_RETAINED,
     THREADS_MAX = 1024,
     CPUS_MAX = 65536,
 };
@@ -53,9 +52,6 @@ static error_t parse_analysis(int key, char *arg, struct argp_state *state) {
     case KEY_PREVIEWS:
         analysis->options.previews = true;
         return 0;
-    case KEY_RETAINED:
-        analysis->options.retained = true;
-        return 0;
     case KEY_CPUS:
         analysis->options.cpus = cli_parse_number(state, "--cpus", arg, CPUS_MAX);
         return 0;
@@ -83,8 +79,6 @@ static const struct argp_option analysis_options[] = {
      "Which chunks to list in v_chunk: all (default), free, none",
      0},
     {"no-reach", KEY_NO_REACH, NULL, 0, "Leave out reachability: no leaks, types or holders", 0},
-    {"retained", KEY_RETAINED, NULL, 0,
-     "Compute what each live chunk alone keeps alive (v_retained), on heaps of any size", 0},
     {"previews", KEY_PREVIEWS, NULL, 0,
      "Keep the first words of texts in the database (v_preview), which else holds no bytes of the "
      "process",

@@ -1,13 +1,10 @@
 #include "holders/holding.h"
 
+#include <string.h>
+
 #include "base/context.h"
 #include "base/err.h"
 #include "holders/belong.h"
-
-/* Searches are made again, and all that is reached is looked at again. */
-static bool is_thorough(const struct cf_holding_input *input) {
-    return input->retained || input->reach->paths->nr <= CF_HELD_CHUNKS_MAX;
-}
 
 /* Whose memory the nameless chunks are; samples of that are worth asking about. Without room for
  * its file the types keep what their bytes say. */
@@ -36,16 +33,46 @@ static int find_paths(const struct cf_holding_input *input, struct cf_holding *h
                            : status;
 }
 
+/* Of the holding, for a word of a root. */
+static uint32_t group_of(void *source, const struct cf_root_word *word) {
+    struct cf_holding *holding = source;
+    const struct cf_reach *reach = holding->labels.reach;
+    return cf_places_of(&holding->places, &holding->labels, &reach->roots.rows.items[word->root],
+                        word->addr);
+}
+
+/* Without room for its files, or with more than it can number, the rest stands without it. */
+static int find_dominators(const struct cf_context *ctx, const struct cf_holding_input *input,
+                           struct cf_holding *holding, struct cf_err *err) {
+    const struct cf_dominators_input dominators = {
+        .links = &input->reach->links, .roots = input->reach->roots.rows.items,
+        .words = &input->reach->words, .nr_reached = input->reach->paths->nr,
+        .group_of = group_of, .source = holding,
+    };
+    struct cf_err why = {.status = CF_OK};
+    int status = cf_dominators_find(ctx, &dominators, &holding->dominators, &why);
+    if (status == CF_EOUTPUT || status == CF_EUSAGE) {
+        cf_log(ctx, "what is kept alive is not computed: %s", why.text);
+        memcpy(holding->no_dominators, why.text, sizeof holding->no_dominators);
+        return CF_OK;
+    }
+    if (status != CF_OK && err != NULL)
+        *err = why;
+    return status;
+}
+
 static int find_owners(const struct cf_context *ctx, const struct cf_holding_input *input,
                        struct cf_holding *holding, struct cf_err *err) {
+    int status = find_dominators(ctx, input, holding, err);
+    if (status != CF_OK || holding->dominators.nr == 0)
+        return status;
     const struct cf_owners_input owners = {
-        .mem = input->mem, .labels = &holding->labels, .asking = &holding->asking,
-        .holders = &holding->holders, .count = is_thorough(input),
+        .dominators = &holding->dominators, .places = &holding->places,
+        .labels = &holding->labels, .asking = &holding->asking, .holders = &holding->holders,
     };
-    if (!owners.count)
-        cf_log(ctx, "what a holder keeps alive is not counted: more than %d chunks (--retained"
-                    " counts it)", CF_HELD_CHUNKS_MAX);
-    return cf_owners_find(ctx, &owners, &holding->owners, err);
+    status = cf_owners_find(&owners, &holding->owners, err);
+    return status == CF_OK ? cf_retained_find(&holding->retained, &holding->dominators, err)
+                           : status;
 }
 
 int cf_holding_find(const struct cf_context *ctx, const struct cf_holding_input *input,
@@ -59,9 +86,9 @@ int cf_holding_find(const struct cf_context *ctx, const struct cf_holding_input 
     int status = cf_objects_open(&holding->objects, &objects, err);
     if (status == CF_OK)
         status = cf_asking_choose(&holding->asking, input->reach->mark, input->kept, types, err);
-    if (status == CF_OK && input->reach->paths != NULL && is_thorough(input))
+    if (status == CF_OK)
         status = name_memory(ctx, input, holding, err);
-    if (status == CF_OK && is_thorough(input))
+    if (status == CF_OK)
         status = cf_size_types_count(&holding->sizes, types,
                                      cf_mark_resolver(input->reach->mark), err);
     if (status == CF_OK)
@@ -74,5 +101,8 @@ void cf_holding_fini(struct cf_holding *holding) {
     cf_asking_fini(&holding->asking);
     cf_size_types_fini(&holding->sizes);
     cf_owners_fini(&holding->owners);
+    cf_retained_fini(&holding->retained);
+    cf_dominators_fini(&holding->dominators);
+    cf_places_fini(&holding->places);
     cf_objects_fini(&holding->objects);
 }

@@ -6,7 +6,6 @@
 #ifndef CF_HOLDERS_HOLDING_H
 #define CF_HOLDERS_HOLDING_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "corefrag.h"
@@ -14,15 +13,16 @@
 #include "holders/holders.h"
 #include "holders/labels.h"
 #include "holders/owners.h"
+#include "holders/places.h"
 #include "mem/mem.h"
+#include "reach/dominators.h"
 #include "reach/reach.h"
+#include "reach/retained.h"
 #include "retain/kept.h"
 #include "runtime/runtimes.h"
 #include "sym/module.h"
 #include "types/sizetype.h"
 #include "types/types.h"
-
-enum { CF_HELD_CHUNKS_MAX = 2000000 };
 
 /* All zero is empty. Must not move once it is found: its labels point into it. */
 struct cf_holding {
@@ -31,7 +31,11 @@ struct cf_holding {
     struct cf_owners owners;
     struct cf_objects objects; /* of managed heaps */
     struct cf_labels labels;
-    struct cf_size_types sizes; /* empty on heaps of millions of chunks, unless asked for */
+    struct cf_size_types sizes;
+    struct cf_places places; /* the groups of the dominators */
+    struct cf_dominators dominators;
+    struct cf_retained retained;
+    char no_dominators[1024]; /* why they could not be found; "" */
 };
 
 /* What the search stands on; borrowed. */
@@ -42,13 +46,11 @@ struct cf_holding_input {
     const struct cf_kept *kept;
     const struct cf_naming *naming;
     const struct cf_claims *claims; /* whose mappings are whose; sealed */
-    bool retained;
 };
 
 /* After the mark, types, pins and the budget. `holding` is all zero; borrows all of `input`. Where
- * `reach` knows no paths, holders stay unknown. What holders keep alive, and whose memory the
- * nameless chunks are, is counted on heaps of up to CF_HELD_CHUNKS_MAX reached chunks, or with
- * `retained`. CF_ENOMEM. End with cf_holding_fini(). */
+ * there is no room for the dominators, it says why in `no_dominators`, and owners and `retained`
+ * are empty. CF_ENOMEM, CF_ECANCELLED. End with cf_holding_fini(). */
 int cf_holding_find(const struct cf_context *ctx, const struct cf_holding_input *input,
                     struct cf_types *types, struct cf_holding *holding, struct cf_err *err);
 void cf_holding_fini(struct cf_holding *holding);

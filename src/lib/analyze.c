@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "retain/kept.h"
-#include "reach/dominators.h"
 #include "reach/leaks.h"
 #include "reach/reach.h"
 #include "retain/sweep.h"
@@ -41,13 +40,11 @@ struct run {
     struct cf_leaks leaks;
     struct cf_naming naming;
     struct cf_holding holding;
-    struct cf_retained retained; /* empty unless asked for */
     struct cf_process process;
 };
 
 /* In the opposite order: each borrows from those above it. */
 static void run_fini(struct run *run) {
-    cf_retained_fini(&run->retained);
     cf_holding_fini(&run->holding);
     cf_leaks_fini(&run->leaks);
     cf_types_free(run->types);
@@ -111,17 +108,6 @@ static int examine_if_possible(struct run *run, struct cf_err *err) {
     return CF_OK;
 }
 
-/* Where its temporary files find no room, the rest of the analysis stands without it. */
-static int find_retained(struct run *run, struct cf_err *err) {
-    int status = cf_retained_find(&run->retained, run->ctx, run->reading.mem, run->reach, err);
-    if (status != CF_EOUTPUT && status != CF_EUSAGE)
-        return status;
-    cf_log(run->ctx, "--retained: %s", err != NULL ? err->text : "no room");
-    cf_retained_fini(&run->retained);
-    run->retained = (struct cf_retained){0};
-    return CF_OK;
-}
-
 /* The two long passes that only read the map and what malloc_trim would do: side by side. */
 struct sides {
     struct run *run;
@@ -170,12 +156,9 @@ static int analyze_heap(struct run *run, struct cf_err *err) {
     const struct cf_holding_input holding = {
         .mem = run->reading.mem, .modules = run->reading.modules, .reach = run->reach,
         .kept = &run->kept, .naming = &run->naming, .claims = &run->process.claims,
-        .retained = run->options->retained,
     };
     if (status == CF_OK && run->reach != NULL)
         status = cf_holding_find(run->ctx, &holding, run->types, &run->holding, err);
-    if (status == CF_OK && run->reach != NULL && run->options->retained)
-        status = find_retained(run, err);
     return status;
 }
 
@@ -222,8 +205,10 @@ static int store_tables(struct run *run, enum cf_outcome outcome, struct cf_err 
         status = cf_rows_holders(db, &run->holding, err);
     if (status == CF_OK && run->reach != NULL)
         status = cf_rows_size_types(db, &run->holding.sizes, run->types, err);
-    if (status == CF_OK && run->retained.rows.len > 0)
-        status = cf_rows_retained(db, &run->retained, run->types, err);
+    if (status == CF_OK && run->reach != NULL)
+        status = cf_rows_retained(db, &run->holding.retained, run->types, err);
+    if (status == CF_OK && run->holding.no_dominators[0] != '\0')
+        status = cf_rows_not_computed(db, "dominators", run->holding.no_dominators, err);
     if (status == CF_OK && run->reach != NULL && run->options->previews)
         status = cf_rows_previews(db, &run->holding, err);
     if (status == CF_OK)

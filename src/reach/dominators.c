@@ -1,214 +1,329 @@
+/*
+ * Semidominators as Lengauer and Tarjan find them ("A fast algorithm for finding dominators in a
+ * flowgraph", 1979): vertices of a depth-first spanning tree are gone through from the last to the
+ * first; those behind the one at hand form a forest, whose paths are pressed as they are asked for
+ * their least semidominator. An edge that does not come from behind needs no forest.
+ *
+ * Dominators from them as in Semi-NCA (Georgiadis, Tarjan, Werneck, "Finding dominators in
+ * practice", 2006): from the first vertex to the last, the immediate dominator of a vertex is the
+ * nearest that dominates its parent and is not behind its semidominator. Climbing there one by one
+ * takes as many steps as the tree is deep: a list of N nodes whose payloads are held from
+ * elsewhere too takes N * N / 2. So each vertex has a jump pointer beside (Myers, "An applicative
+ * random-access stack", 1983), and a climb takes the logarithm of the depth.
+ *
+ * In all O(E log N) steps, and no recursion: pressing a path turns its pointers around on the way
+ * up and back on the way down.
+ */
 #include "reach/dominators.h"
 
 #include <stdlib.h>
 
-#include "reach/graph.h"
 #include "base/cleanup.h"
 #include "base/context.h"
 #include "base/err.h"
+#include "reach/spanning.h"
 
-enum { NR_TABLES = 8, TICK_VERTICES = 65536 };
+enum { TICK_VERTICES = 1 << 16 };
 
-/*
- * The tables of the algorithm, by vertex. Vertices are gone through from the last to the first;
- * those behind the one at hand are linked into a forest, whose trees are pressed flat as they are
- * asked. `ancestor` begins as the parents.
- */
-struct tree {
-    const struct cf_graph *graph;
-    struct cf_scratch tables;
-    struct cf_scratch sums;
-    uint32_t *ancestor;
-    uint32_t *semi;   /* vertex of the semidominator */
-    uint32_t *label;  /* on the path up to the tree's root, the one with the least semidominator */
-    uint32_t *dominator;
-    uint32_t *bucket; /* by semidominator: the first that waits, 0: none */
-    uint32_t *waiting; /* the next that waits */
-    uint32_t *path;
-    uint32_t *chunks; /* kept alive, the vertex's own counted */
-    uint64_t *bytes;
+enum { RANKED, NAMED, ABOVE, BYTES, CHUNKS, NR_FILES }; /* the files of the result */
+
+/* While semidominators are looked for, and then while dominators are. */
+struct finder {
+    const struct cf_context *ctx;
+    struct cf_spanning tree;
+    struct cf_scratch values_file;
+    uint32_t *above;  /* of vertices behind: the way up in the forest; then the dominator */
+    uint32_t *values; /* of vertices behind: the least semidominator on that way; then the jump */
+    uint32_t *semis;  /* first the lowest predecessor; last the depth */
 };
 
-/* `v` is linked: its vertex is `linked` or behind it, as are all but the last on its way up. */
-static uint32_t evaluate(struct tree *t, uint32_t v, uint32_t linked) {
-    size_t nr = 0;
-    uint32_t at = v;
-    for (; t->ancestor[at] >= linked; at = t->ancestor[at])
-        t->path[nr++] = at;
-    while (nr-- > 0) {
-        uint32_t x = t->path[nr], above = t->ancestor[x];
-        if (t->semi[t->label[above]] < t->semi[t->label[x]])
-            t->label[x] = t->label[above];
-        t->ancestor[x] = t->ancestor[above];
+/* The least semidominator on the path from `v`, which is behind `w`, up to the last vertex that is
+ * behind it too. Afterwards the path is one step long. */
+static uint32_t evaluate(const struct finder *f, uint32_t v, uint32_t w) {
+    uint32_t *above = f->above, *values = f->values;
+    uint32_t at = v, below = 0;
+    while (above[at] > w) {
+        uint32_t next = above[at];
+        above[at] = below;
+        below = at;
+        at = next;
     }
-    return t->label[v];
+    uint32_t root = above[at], least = values[at];
+    while (below != 0) {
+        at = below;
+        below = above[at];
+        if (values[at] < least)
+            least = values[at];
+        values[at] = least;
+        above[at] = root;
+    }
+    return least;
 }
 
-static void find_semidominator(struct tree *t, uint32_t w) {
-    const struct cf_graph *graph = t->graph;
-    uint32_t least = cf_graph_is_rooted(graph, w) ? 0 : graph->parent[w];
-    for (uint32_t i = graph->first_pred[w]; i < graph->first_pred[w + 1] && least > 0; i++) {
-        uint32_t v = graph->preds[i];
-        uint32_t semi = v <= w ? v : t->semi[evaluate(t, v, w + 1)];
-        if (semi < least)
-            least = semi;
-    }
-    t->semi[w] = least;
-}
-
-/* What waited for the parent of `w`, which was just linked to it. */
-static void empty_bucket(struct tree *t, uint32_t parent, uint32_t w) {
-    uint32_t v = t->bucket[parent];
-    t->bucket[parent] = 0;
-    while (v != 0) {
-        uint32_t next = t->waiting[v];
-        uint32_t u = evaluate(t, v, w);
-        t->dominator[v] = t->semi[u] < t->semi[v] ? u : parent;
-        v = next;
-    }
-}
-
-static void find_dominators(const struct cf_context *ctx, struct tree *t) {
-    const struct cf_graph *graph = t->graph;
-    for (uint32_t v = 0; v < graph->nr; v++) {
-        t->label[v] = t->semi[v] = v;
-        t->ancestor[v] = v == 0 ? 0 : graph->parent[v];
-    }
-    for (uint32_t w = graph->nr - 1; w > 0; w--) {
-        uint32_t parent = graph->parent[w];
-        if (w % TICK_VERTICES == 0)
-            cf_progress(ctx, "finding dominators", graph->nr - w, graph->nr);
-        find_semidominator(t, w);
-        if (t->semi[w] == parent) {
-            t->dominator[w] = parent;
-        } else {
-            t->waiting[w] = t->bucket[t->semi[w]];
-            t->bucket[t->semi[w]] = w;
+static int find_semidominators(struct finder *f, struct cf_err *err) {
+    struct cf_spanning *tree = &f->tree;
+    for (uint32_t w = tree->nr - 1; w > 0; w--) {
+        if (w % TICK_VERTICES == 0 &&
+            cf_progress(f->ctx, "finding dominators", tree->nr - w, 2 * (uint64_t)tree->nr))
+            return cf_err_cancelled(err);
+        int status = cf_late_edges_load(&tree->late, w, err);
+        if (status != CF_OK)
+            return status;
+        uint64_t nr;
+        const uint32_t *from = cf_late_edges_to(&tree->late, w, &nr);
+        uint32_t semi = f->semis[w];
+        for (uint64_t i = 0; i < nr; i++) {
+            uint32_t other = evaluate(f, from[i], w);
+            semi = other < semi ? other : semi;
         }
-        empty_bucket(t, parent, w);
-    }
-    for (uint32_t w = 1; w < graph->nr; w++)
-        if (t->dominator[w] != t->semi[w])
-            t->dominator[w] = t->dominator[t->dominator[w]];
-}
-
-static struct cf_numbered chunk_of(const struct tree *t, uint32_t vertex) {
-    const struct cf_resolver *resolver = t->graph->resolver;
-    size_t number = cf_graph_number(t->graph, vertex);
-    return cf_resolver_chunk(resolver, cf_resolver_extent_of(resolver, number), number);
-}
-
-/* A dominator has a lower number than what it dominates. */
-static void sum_up(struct tree *t) {
-    for (uint32_t v = t->graph->nr - 1; v > 0; v--) {
-        uint32_t above = t->dominator[v];
-        t->bytes[v] += chunk_of(t, v).bytes;
-        t->chunks[v]++;
-        t->bytes[above] += t->bytes[v];
-        t->chunks[above] += t->chunks[v];
-    }
-}
-
-/* Whether `a` goes before `b`: what keeps more, then what was met first. */
-static bool goes_before(const struct tree *t, uint32_t a, uint32_t b) {
-    return t->bytes[a] != t->bytes[b] ? t->bytes[a] > t->bytes[b] : a < b;
-}
-
-/* A heap whose top goes behind all others of it: the next to be turned out. */
-static void sink(const struct tree *t, uint32_t *heap, size_t nr, size_t at) {
-    for (;;) {
-        size_t last = at, left = 2 * at + 1;
-        for (size_t child = left; child < left + 2 && child < nr; child++)
-            if (goes_before(t, heap[last], heap[child]))
-                last = child;
-        if (last == at)
-            return;
-        uint32_t swap = heap[at];
-        heap[at] = heap[last];
-        heap[last] = swap;
-        at = last;
-    }
-}
-
-static int choose(const struct tree *t, struct cf_retained *out, struct cf_err *err) {
-    CF_CLEANUP_FREE uint32_t *heap = calloc(CF_RETAINED_MAX, sizeof *heap);
-    size_t nr = 0;
-    if (heap == NULL)
-        return cf_err_nomem(err, CF_RETAINED_MAX * sizeof *heap, "what chunks keep alive");
-    for (uint32_t v = 1; v < t->graph->nr; v++) {
-        if (nr < CF_RETAINED_MAX) {
-            heap[nr++] = v;
-            for (size_t at = nr / 2; nr == CF_RETAINED_MAX && at-- > 0;)
-                sink(t, heap, nr, at);
-        } else if (goes_before(t, v, heap[0])) {
-            heap[0] = v;
-            sink(t, heap, nr, 0);
-        }
-    }
-    for (size_t i = 0; i < nr; i++) {
-        struct cf_retained_row *row = cf_array_push(&out->rows);
-        if (row == NULL)
-            return cf_err_nomem(err, sizeof *row, "what chunks keep alive");
-        struct cf_numbered chunk = chunk_of(t, heap[i]);
-        uint32_t above = t->dominator[heap[i]];
-        *row = (struct cf_retained_row){chunk.addr, chunk.bytes, t->bytes[heap[i]],
-                                        t->chunks[heap[i]],
-                                        above == 0 ? 0 : chunk_of(t, above).addr};
+        f->semis[w] = f->values[w] = semi;
+        f->above[w] = tree->parents[w];
     }
     return CF_OK;
 }
 
-static int compare_rows(const void *a, const void *b) {
-    const struct cf_retained_row *left = a, *right = b;
-    if (left->retained_bytes != right->retained_bytes)
-        return left->retained_bytes > right->retained_bytes ? -1 : 1;
-    return left->addr < right->addr ? -1 : left->addr > right->addr;
+static int find_dominators(struct finder *f, struct cf_err *err) {
+    uint32_t *above = f->above, *jumps = f->values, *depths = f->semis;
+    above[0] = jumps[0] = depths[0] = 0;
+    for (uint32_t w = 1; w < f->tree.nr; w++) {
+        if (w % TICK_VERTICES == 0 && cf_progress(f->ctx, "finding dominators",
+                                                  (uint64_t)f->tree.nr + w,
+                                                  2 * (uint64_t)f->tree.nr))
+            return cf_err_cancelled(err);
+        uint32_t at = f->tree.parents[w], semi = f->semis[w];
+        while (at > semi)
+            at = jumps[at] > semi ? jumps[at] : above[at];
+        uint32_t jump = jumps[at];
+        bool is_even = depths[at] - depths[jump] == depths[jump] - depths[jumps[jump]];
+        above[w] = at;
+        depths[w] = depths[at] + 1;
+        jumps[w] = is_even ? jumps[jump] : at;
+    }
+    return CF_OK;
 }
 
-static int make_tables(struct tree *t, struct cf_err *err) {
-    size_t nr = (size_t)t->graph->nr + 1;
-    int status = cf_scratch_init(&t->tables, nr * NR_TABLES * sizeof(uint32_t), err);
+/* Each chunk's own bytes, heap by heap, in the order of ranks. */
+static void weigh_chunks(const struct cf_ranks *ranks, const uint32_t *vertices, uint64_t *bytes,
+                         uint32_t *chunks) {
+    const struct cf_resolver *resolver = ranks->resolver;
+    for (size_t i = 0; i < resolver->nr_extents; i++) {
+        const struct cf_extent *extent = &resolver->extents[i];
+        if (extent->heap == NULL) {
+            size_t rank = cf_ranks_of(ranks, extent->first_number);
+            uint32_t vertex = rank == CF_NO_CHUNK ? 0 : vertices[rank];
+            bytes[vertex] = extent->mmapped->bytes;
+            chunks[vertex] = 1;
+            continue;
+        }
+        const struct cf_planes *planes = resolver->planes;
+        size_t rank = cf_ranks_before_word(ranks, extent->plane_word);
+        struct cf_live_walk walk = cf_live_walk(planes, extent->heap);
+        for (; cf_live_walk_next(&walk); rank++) {
+            bytes[vertices[rank]] = (uint64_t)walk.units << planes->unit_shift;
+            chunks[vertices[rank]] = 1;
+        }
+    }
+    bytes[0] = chunks[0] = 0; /* what is not reached was put there */
+}
+
+static int sum_up(struct cf_dominators *out, struct cf_err *err) {
+    int status = cf_scratch_init(&out->files[BYTES], out->nr * sizeof(uint64_t), err);
     if (status == CF_OK)
-        status = cf_scratch_init(&t->sums, nr * sizeof(uint64_t), err);
+        status = cf_scratch_init(&out->files[CHUNKS], out->nr * sizeof(uint32_t), err);
     if (status != CF_OK)
         return status;
-    uint32_t **const tables[NR_TABLES] = {&t->ancestor, &t->semi,    &t->label, &t->dominator,
-                                          &t->bucket,   &t->waiting, &t->path,  &t->chunks};
-    for (size_t i = 0; i < NR_TABLES; i++)
-        *tables[i] = (uint32_t *)t->tables.at + i * nr;
-    t->bytes = t->sums.at;
+    uint64_t *bytes = out->files[BYTES].at;
+    uint32_t *chunks = out->files[CHUNKS].at;
+    weigh_chunks(out->ranks, out->vertices, bytes, chunks);
+    for (uint32_t v = out->nr - 1; v > 0; v--) {
+        bytes[out->above[v]] += bytes[v];
+        chunks[out->above[v]] += chunks[v];
+    }
+    out->bytes = bytes;
+    out->chunks = chunks;
     return CF_OK;
 }
 
-static int find(const struct cf_context *ctx, struct tree *t, struct cf_retained *out,
-                struct cf_err *err) {
-    int status = make_tables(t, err);
+/* The words of roots by group. */
+struct grouping {
+    size_t nr;        /* groups */
+    uint64_t *begins; /* by group, in `targets`, and the end */
+    bool *passes;     /* by group */
+    uint32_t *numbers; /* by word: its group */
+    uint32_t *targets; /* ranks, by group */
+    struct cf_scratch file;
+};
+
+static void grouping_fini(struct grouping *grouping) {
+    free(grouping->begins);
+    free(grouping->passes);
+    cf_scratch_fini(&grouping->file);
+}
+
+static bool passes(enum cf_root_kind kind) {
+    return kind == CF_ROOT_STACK || kind == CF_ROOT_REGISTER;
+}
+
+static int number_words(const struct cf_dominators_input *input, struct grouping *grouping,
+                        struct cf_err *err) {
+    for (size_t i = 0; i < input->words->nr; i++) {
+        const struct cf_root_word *word = &input->words->rows[i];
+        uint32_t group = input->group_of == NULL ? word->root
+                                                 : input->group_of(input->source, word);
+        if (group == CF_NO_GROUP)
+            return cf_err_nomem(err, 0, "groups of roots");
+        grouping->numbers[i] = group;
+        if (group >= grouping->nr)
+            grouping->nr = (size_t)group + 1;
+    }
+    return CF_OK;
+}
+
+/* Sorted by counting: ends become beginnings while the words go to their places from behind. */
+static int sort_words(const struct cf_dominators_input *input, struct grouping *grouping,
+                      struct cf_err *err) {
+    grouping->begins = calloc(grouping->nr + 1, sizeof *grouping->begins);
+    grouping->passes = calloc(grouping->nr + 1, sizeof *grouping->passes);
+    if (grouping->begins == NULL || grouping->passes == NULL)
+        return cf_err_nomem(err, grouping->nr * sizeof *grouping->begins, "groups of roots");
+    for (size_t i = 0; i < input->words->nr; i++)
+        grouping->begins[grouping->numbers[i]]++;
+    for (size_t i = 1; i <= grouping->nr; i++)
+        grouping->begins[i] += grouping->begins[i - 1];
+    for (size_t i = input->words->nr; i-- > 0;) {
+        const struct cf_root_word *word = &input->words->rows[i];
+        uint32_t group = grouping->numbers[i];
+        grouping->targets[--grouping->begins[group]] = word->rank;
+        grouping->passes[group] = passes(input->roots[word->root].kind);
+    }
+    return CF_OK;
+}
+
+static int group_words(const struct cf_dominators_input *input, struct grouping *grouping,
+                       struct cf_err *err) {
+    int status = cf_scratch_init(&grouping->file,
+                                 (input->words->nr + 1) * 2 * sizeof *grouping->numbers, err);
     if (status != CF_OK)
         return status;
-    find_dominators(ctx, t);
-    sum_up(t);
-    out->chunks = t->chunks[0];
-    out->bytes = t->bytes[0];
-    status = choose(t, out, err);
-    if (status == CF_OK && out->rows.len > 1)
-        qsort(out->rows.items, out->rows.len, sizeof *out->rows.items, compare_rows);
+    grouping->numbers = grouping->file.at;
+    grouping->targets = grouping->numbers + input->words->nr;
+    status = number_words(input, grouping, err);
+    return status == CF_OK ? sort_words(input, grouping, err) : status;
+}
+
+static int find_groups(struct cf_dominators *out, size_t nr_groups, struct cf_err *err) {
+    out->groups = calloc(nr_groups + 1, sizeof *out->groups);
+    if (out->groups == NULL)
+        return cf_err_nomem(err, nr_groups * sizeof *out->groups, "groups of roots");
+    out->nr_groups = nr_groups;
+    for (uint32_t v = 1; v < out->nr; v++)
+        if (out->sources[v] & CF_SPANNING_GROUP)
+            out->groups[out->sources[v] & ~CF_SPANNING_GROUP] = v;
+    return CF_OK;
+}
+
+/* What stays of the tree goes over to `out`. */
+static void take_tree(struct cf_spanning *tree, struct cf_dominators *out) {
+    out->nr = tree->nr;
+    out->vertices = tree->vertices;
+    out->sources = tree->sources;
+    out->files[RANKED] = tree->ranked;
+    out->files[NAMED] = tree->named;
+    tree->ranked = tree->named = (struct cf_scratch){0};
+}
+
+static int make_tree(const struct cf_context *ctx, const struct cf_dominators_input *input,
+                     struct finder *f, struct cf_dominators *out, struct cf_err *err) {
+    CF_CLEANUP(grouping_fini) struct grouping grouping = {0};
+    int status = group_words(input, &grouping, err);
+    if (status != CF_OK)
+        return status;
+    const struct cf_spanning_input spanning = {
+        .links = input->links, .nr_reached = input->nr_reached, .nr_groups = grouping.nr,
+        .begins = grouping.begins, .targets = grouping.targets, .passes = grouping.passes,
+    };
+    status = cf_spanning_make(ctx, &spanning, &f->tree, err);
+    if (status != CF_OK)
+        return status;
+    take_tree(&f->tree, out);
+    return find_groups(out, grouping.nr, err);
+}
+
+static void finder_fini(struct finder *f) {
+    cf_spanning_fini(&f->tree);
+    cf_scratch_fini(&f->values_file);
+}
+
+static int find(const struct cf_context *ctx, const struct cf_dominators_input *input,
+                struct cf_dominators *out, struct cf_err *err) {
+    CF_CLEANUP(finder_fini) struct finder f = {.ctx = ctx};
+    int status = make_tree(ctx, input, &f, out, err);
+    if (status != CF_OK)
+        return status;
+    cf_dominators_drop(out);
+    status = cf_scratch_init(&out->files[ABOVE], out->nr * sizeof *f.above, err);
+    if (status == CF_OK)
+        status = cf_scratch_init(&f.values_file, out->nr * sizeof *f.values, err);
+    if (status != CF_OK)
+        return status;
+    out->above = f.above = out->files[ABOVE].at;
+    f.values = f.values_file.at;
+    f.semis = f.tree.firsts;
+    status = find_semidominators(&f, err);
+    return status == CF_OK ? find_dominators(&f, err) : status;
+}
+
+int cf_dominators_find(const struct cf_context *ctx, const struct cf_dominators_input *input,
+                       struct cf_dominators *out, struct cf_err *err) {
+    out->ranks = input->links->ranks;
+    int status = find(ctx, input, out, err);
+    if (status == CF_OK)
+        status = sum_up(out, err);
+    if (status != CF_OK)
+        cf_dominators_fini(out);
+    else
+        cf_dominators_drop(out);
     return status;
 }
 
-int cf_retained_find(struct cf_retained *retained, const struct cf_context *ctx,
-                     const struct cf_mem *mem, const struct cf_reach *reach,
-                     struct cf_err *err) {
-    CF_CLEANUP(cf_graph_fini) struct cf_graph graph = {0};
-    int status = cf_graph_make(&graph, ctx, mem, reach, err);
-    if (status != CF_OK)
-        return status;
-    struct tree t = {.graph = &graph};
-    status = find(ctx, &t, retained, err);
-    cf_scratch_fini(&t.tables);
-    cf_scratch_fini(&t.sums);
-    return status;
+void cf_dominators_fini(struct cf_dominators *dominators) {
+    for (size_t i = 0; i < NR_FILES; i++)
+        cf_scratch_fini(&dominators->files[i]);
+    free(dominators->groups);
+    *dominators = (struct cf_dominators){.nr = 0};
 }
 
-void cf_retained_fini(struct cf_retained *retained) {
-    cf_array_free(&retained->rows);
+void cf_dominators_drop(const struct cf_dominators *dominators) {
+    for (size_t i = 0; i < NR_FILES; i++)
+        cf_scratch_drop(&dominators->files[i]);
+}
+
+struct cf_vertex cf_dominators_of_rank(const struct cf_dominators *dominators, size_t rank) {
+    return (struct cf_vertex){dominators->nr == 0 ? 0 : dominators->vertices[rank]};
+}
+
+struct cf_vertex cf_dominators_of_group(const struct cf_dominators *dominators, uint32_t group) {
+    return (struct cf_vertex){group < dominators->nr_groups ? dominators->groups[group] : 0};
+}
+
+struct cf_vertex cf_dominators_above(const struct cf_dominators *dominators,
+                                     struct cf_vertex vertex) {
+    return (struct cf_vertex){dominators->above[vertex.index]};
+}
+
+size_t cf_dominators_rank(const struct cf_dominators *dominators, struct cf_vertex vertex) {
+    uint32_t source = dominators->sources[vertex.index];
+    return vertex.index == 0 || (source & CF_SPANNING_GROUP) ? CF_NO_CHUNK : source;
+}
+
+uint32_t cf_dominators_group(const struct cf_dominators *dominators, struct cf_vertex vertex) {
+    uint32_t source = dominators->sources[vertex.index];
+    return vertex.index != 0 && (source & CF_SPANNING_GROUP) ? source & ~CF_SPANNING_GROUP
+                                                             : CF_NO_GROUP;
+}
+
+struct cf_kept_alive cf_dominators_kept(const struct cf_dominators *dominators,
+                                        struct cf_vertex vertex) {
+    return (struct cf_kept_alive){dominators->bytes[vertex.index],
+                                  dominators->chunks[vertex.index]};
 }

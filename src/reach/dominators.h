@@ -1,40 +1,98 @@
 /*
- * What each live chunk alone keeps alive: itself and all that could not be reached without it, by
- * the dominator tree of the reached chunks (Lengauer and Tarjan's algorithm with path compression).
- * The sum over the chunks that roots alone dominate is all that is reached.
+ * What each chunk and each root keeps alive alone: itself and all that could not be reached without
+ * it. That is the dominator tree of what is reached: a vertex dominates another when every path
+ * from the roots to that one leads through it, and the nearest of those is its immediate dominator.
+ * The sum over what hangs right below vertex 0 is all that is reached.
  *
- * Needs about 60 bytes a chunk and 4 a pointer, in temporary files.
+ *     0  all roots together
+ *     |- group of roots: words that a person takes for one thing (a variable, a thread's stack and
+ *     |  |               registers, a runtime's heap), as the caller groups them
+ *     |  `- chunk        that only this group leads to
+ *     |     `- chunk     that only that chunk leads to
+ *     `- chunk           that several groups lead to
+ *
+ * Stacks and registers do not compete with roots that last: a thread that is just looking at a
+ * table does not hold it. So the tree is made of what lasts (variables, thread-local storage,
+ * mappings) first. Groups of stacks and registers keep only chunks that nothing lasting leads to,
+ * and an edge from such a chunk to one that lasts does not count.
+ *
+ * Made from the links and the words of roots alone, some 24 bytes a chunk in temporary files while
+ * it stands, 40 while it is made. Immutable when made.
  */
 #ifndef CF_REACH_DOMINATORS_H
 #define CF_REACH_DOMINATORS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-#include "reach/reach.h"
-#include "base/array.h"
+#include "base/scratch.h"
 #include "corefrag.h"
-#include "mem/mem.h"
+#include "reach/links.h"
+#include "reach/root_words.h"
+#include "reach/roots.h"
 
-enum { CF_RETAINED_MAX = 10000 };
+/* What is no group's number. */
+#define CF_NO_GROUP UINT32_MAX
 
-struct cf_retained_row {
-    uint64_t addr;           /* of the header */
-    uint64_t bytes;          /* of the chunk */
-    uint64_t retained_bytes; /* with the chunk itself */
-    uint64_t chunks;
-    uint64_t dominator;      /* header of the nearest chunk without which this one would be lost; 0:
-                                no single one */
+/* Of the tree. 0: all roots together; also what does not exist is there. */
+struct cf_vertex {
+    uint32_t index;
 };
 
-struct cf_retained {
-    CF_ARRAY(struct cf_retained_row) rows; /* that keep the most, CF_RETAINED_MAX at the most */
-    uint64_t chunks;                       /* all that is reached */
+/* All zero is none. End with cf_dominators_fini(). */
+struct cf_dominators {
+    const struct cf_ranks *ranks;
+    uint32_t nr;               /* vertices; a dominator has a lower number than what it dominates */
+    const uint32_t *vertices;  /* by rank; 0: not reached */
+    const uint32_t *sources;   /* by vertex: a rank, or CF_SPANNING_GROUP and a group */
+    const uint32_t *above;     /* by vertex: the immediate dominator */
+    const uint64_t *bytes;     /* by vertex: kept alive, its own counted */
+    const uint32_t *chunks;
+    uint32_t *groups;          /* by group: its vertex; 0: it leads nowhere */
+    size_t nr_groups;
+    struct cf_scratch files[5];
+};
+
+struct cf_dominators_input {
+    const struct cf_links *links;
+    const struct cf_root *roots;
+    const struct cf_root_words *words;
+    size_t nr_reached; /* chunks that the words lead to, and what those lead to */
+    /* The group that a word of a root belongs to, below 2^31 and mostly one after the other;
+     * CF_NO_GROUP: memory is out. Words of stacks and registers share no group with others. NULL:
+     * each root is a group, by its index. Called once for each word, in their order. */
+    uint32_t (*group_of)(void *source, const struct cf_root_word *word);
+    void *source;
+};
+
+/* `out` is all zero. CF_ENOMEM, CF_ECANCELLED; CF_EOUTPUT when there is no room in $TMPDIR (or
+ * /tmp); CF_EUSAGE for more vertices than can be numbered. Borrows the links' ranks. */
+int cf_dominators_find(const struct cf_context *ctx, const struct cf_dominators_input *input,
+                       struct cf_dominators *out, struct cf_err *err);
+void cf_dominators_fini(struct cf_dominators *dominators);
+
+/* Vertex 0 for a chunk that is not reached, or a group that leads nowhere or is not known. */
+struct cf_vertex cf_dominators_of_rank(const struct cf_dominators *dominators, size_t rank);
+struct cf_vertex cf_dominators_of_group(const struct cf_dominators *dominators, uint32_t group);
+
+/* The immediate dominator. */
+struct cf_vertex cf_dominators_above(const struct cf_dominators *dominators,
+                                     struct cf_vertex vertex);
+/* CF_NO_CHUNK for vertices that are no chunk's, CF_NO_GROUP for those that are no group's. */
+size_t cf_dominators_rank(const struct cf_dominators *dominators, struct cf_vertex vertex);
+uint32_t cf_dominators_group(const struct cf_dominators *dominators, struct cf_vertex vertex);
+
+struct cf_kept_alive {
     uint64_t bytes;
+    uint64_t chunks;
 };
 
-/* `retained` is all zero; end with cf_retained_fini(). Fails as cf_graph_make() does. */
-int cf_retained_find(struct cf_retained *retained, const struct cf_context *ctx,
-                     const struct cf_mem *mem, const struct cf_reach *reach, struct cf_err *err);
-void cf_retained_fini(struct cf_retained *retained);
+/* What is kept alive by the vertex, a chunk's own bytes counted; of vertex 0 all that is
+ * reached. */
+struct cf_kept_alive cf_dominators_kept(const struct cf_dominators *dominators,
+                                        struct cf_vertex vertex);
+
+/* Only our view of the pages goes. */
+void cf_dominators_drop(const struct cf_dominators *dominators);
 
 #endif

@@ -37,7 +37,7 @@ static int search(const struct cf_context *ctx, struct cf_reach *reach, struct c
         .mem = reach->mem, .links = &reach->links, .roots = reach->roots.rows.items,
         .nr_roots = reach->roots.rows.len,
     };
-    int status = cf_search_run(ctx, &input, reached, &reach->paths, err);
+    int status = cf_search_run(ctx, &input, reached, &reach->paths, &reach->words, err);
     if (status == CF_OK)
         cf_mark_take(reach->mark, &reach->ranks, reached);
     return status;
@@ -101,6 +101,7 @@ int cf_reach_new(const struct cf_ptmalloc *pt, struct cf_reach **out, struct cf_
 }
 
 void cf_reach_fini_mark(struct cf_reach *reach) {
+    cf_root_words_fini(&reach->words);
     cf_paths_free(reach->paths);
     cf_links_fini(&reach->links);
     cf_ranks_fini(&reach->ranks);

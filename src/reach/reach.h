@@ -12,6 +12,7 @@
 #include "reach/links.h"
 #include "reach/mark.h"
 #include "reach/ranks.h"
+#include "reach/root_words.h"
 #include "reach/roots.h"
 #include "libc/stacks.h"
 #include "reach/paths.h"
@@ -28,6 +29,7 @@ struct cf_reach {
     struct cf_ranks ranks;  /* of the chunks that the mark's resolver knows */
     struct cf_links links;
     struct cf_paths *paths; /* of the search from all roots */
+    struct cf_root_words words;
 };
 
 /* Stacks, roots, and the chunks' ranks; nothing is reached yet. Fails only for lack of memory.

@@ -34,6 +34,13 @@ bool cf_scan_next(struct cf_scan *scan, const unsigned char **bytes, size_t *nr_
 /* Calls found(arg, lowered) (reach/resolve.h) for each little-endian target word of `bytes` that
  * is inside the span of the chunks. A macro, so that `found` becomes part of the loop. */
 #define CF_SCAN_WORDS(resolver, bytes, nr_words, found, arg)                                      \
+    CF_SCAN_EACH(resolver, bytes, nr_words, found(arg, scan_w_))
+
+/* The same with found(arg, lowered, index), where `index` counts the words of `bytes`. */
+#define CF_SCAN_WORDS_AT(resolver, bytes, nr_words, found, arg)                                   \
+    CF_SCAN_EACH(resolver, bytes, nr_words, found(arg, scan_w_, scan_i_))
+
+#define CF_SCAN_EACH(resolver, bytes, nr_words, call)                                             \
     do {                                                                                          \
         const struct cf_resolver *scan_r_ = (resolver);                                           \
         const unsigned char *scan_p_ = (bytes);                                                   \
@@ -46,14 +53,15 @@ bool cf_scan_next(struct cf_scan *scan, const unsigned char **bytes, size_t *nr_
                 memcpy(&scan_w_, scan_p_ + 8 * scan_i_, 8);                                       \
                 scan_w_ = (scan_w_ & scan_mask_) - 16;                                            \
                 if (__builtin_expect(scan_w_ - scan_low_ < scan_span_, 0))                        \
-                    found(arg, scan_w_);                                                          \
+                    call;                                                                         \
             }                                                                                     \
         } else {                                                                                  \
             for (size_t scan_i_ = 0; scan_i_ < scan_n_; scan_i_++) {                              \
-                uint32_t scan_w_;                                                                 \
-                memcpy(&scan_w_, scan_p_ + 4 * scan_i_, 4);                                       \
-                if ((uint64_t)scan_w_ - 8 - scan_low_ < scan_span_)                               \
-                    found(arg, (uint64_t)scan_w_ - 8);                                            \
+                uint32_t scan_narrow_;                                                            \
+                memcpy(&scan_narrow_, scan_p_ + 4 * scan_i_, 4);                                  \
+                const uint64_t scan_w_ = (uint64_t)scan_narrow_ - 8;                              \
+                if (scan_w_ - scan_low_ < scan_span_)                                             \
+                    call;                                                                         \
             }                                                                                     \
         }                                                                                         \
     } while (0)

@@ -28,8 +28,12 @@ struct search {
     uint64_t *reached;
     struct cf_paths_writer queue;
     size_t head;
-    uint32_t root; /* that is read, as cf_paths_put() takes it */
-    struct cf_pending pending;
+    struct cf_scratch_writer words; /* of roots; no buffer: they are not wanted */
+    uint32_t root; /* that is read */
+    uint64_t addr; /* of the words that are read; 0: registers */
+    unsigned word_bytes;
+    struct cf_pending pending; /* each word with its place in `met` */
+    struct cf_root_word met[CF_PENDING_MOST];
     unsigned until_tick;
     uint64_t drops_left;
     bool is_cancelled;
@@ -44,15 +48,23 @@ static inline void reach(struct search *s, size_t rank, uint32_t from) {
 }
 
 static inline void reach_from_root(void *arg, uint32_t from, size_t rank) {
-    reach(arg, rank, from);
+    struct search *s = arg;
+    struct cf_root_word *word = &s->met[from];
+    word->rank = (uint32_t)rank;
+    if (s->words.buffer != NULL)
+        cf_scratch_put(&s->words, word, sizeof *word);
+    reach(s, rank, cf_paths_from_root(word->root));
 }
 
 static void answer(struct search *s) {
     cf_pending_answer(&s->pending, reach_from_root, s);
 }
 
-static inline void meet(struct search *s, uint64_t lowered) {
-    if (cf_pending_put(&s->pending, lowered, s->root))
+static inline void meet(struct search *s, uint64_t lowered, size_t index) {
+    uint32_t place = (uint32_t)s->pending.nr;
+    s->met[place].addr = s->addr == 0 ? 0 : s->addr + index * s->word_bytes;
+    s->met[place].root = s->root;
+    if (cf_pending_put(&s->pending, lowered, place))
         answer(s);
 }
 
@@ -60,8 +72,10 @@ static void read_range(struct search *s, uint64_t start, uint64_t end) {
     struct cf_scan scan = {.mem = s->input->mem, .addr = start, .end = end};
     const unsigned char *bytes;
     size_t nr_words;
-    while (cf_scan_next(&scan, &bytes, &nr_words))
-        CF_SCAN_WORDS(s->pending.ranks->resolver, bytes, nr_words, meet, s);
+    while (cf_scan_next(&scan, &bytes, &nr_words)) {
+        s->addr = scan.addr - nr_words * s->word_bytes;
+        CF_SCAN_WORDS_AT(s->pending.ranks->resolver, bytes, nr_words, meet, s);
+    }
     cf_mem_drop(s->input->mem, start, end);
 }
 
@@ -72,8 +86,10 @@ static void read_registers(struct search *s, const struct cf_root *root) {
     if (root->thread < 0 || (size_t)root->thread >= cf_core_nr_threads(core))
         return;
     const struct cf_core_thread *thread = cf_core_thread(core, (size_t)root->thread);
-    CF_SCAN_WORDS(resolver, thread->regs, thread->regs_bytes / resolver->word_bytes, meet, s);
-    CF_SCAN_WORDS(resolver, thread->fp_regs, thread->fp_regs_bytes / resolver->word_bytes, meet, s);
+    s->addr = 0;
+    CF_SCAN_WORDS_AT(resolver, thread->regs, thread->regs_bytes / resolver->word_bytes, meet, s);
+    CF_SCAN_WORDS_AT(resolver, thread->fp_regs, thread->fp_regs_bytes / resolver->word_bytes, meet,
+                     s);
 }
 
 /* What says most goes first: where paths are equally short, the first root has the chunk. */
@@ -93,7 +109,7 @@ static void read_roots(const struct cf_context *ctx, struct search *s) {
                 s->is_cancelled = true;
                 return;
             }
-            s->root = cf_paths_from_root(i);
+            s->root = (uint32_t)i;
             if (root->kind == CF_ROOT_REGISTER)
                 read_registers(s, root);
             else
@@ -157,8 +173,32 @@ static void follow_all(const struct cf_context *ctx, struct search *s, uint32_t 
     }
 }
 
+/* The writers are gone in any case. */
+static int finish(struct search *s, struct cf_paths **paths, struct cf_root_words *words,
+                  struct cf_err *err) {
+    int status = CF_OK;
+    if (s->is_cancelled)
+        status = cf_err_cancelled(err);
+    else if (s->queue.order.code != 0)
+        status = cf_err_errno(err, CF_EOUTPUT, s->queue.order.code,
+                              "the search's queue (TMPDIR)");
+    if (status == CF_OK && words != NULL) {
+        words->nr = (size_t)(cf_scratch_place(&s->words) / sizeof *words->rows);
+        status = cf_scratch_finish(&s->words, &words->file, err);
+        words->rows = words->file.at;
+    }
+    if (status == CF_OK && paths != NULL)
+        status = cf_paths_finish(&s->queue, paths, err);
+    cf_paths_abandon(&s->queue);
+    cf_scratch_abandon(&s->words);
+    if (status != CF_OK && words != NULL)
+        cf_root_words_fini(words);
+    return status;
+}
+
 int cf_search_run(const struct cf_context *ctx, const struct cf_search_input *input,
-                  uint64_t *reached, struct cf_paths **paths, struct cf_err *err) {
+                  uint64_t *reached, struct cf_paths **paths, struct cf_root_words *words,
+                  struct cf_err *err) {
     if (input->nr_roots > CF_PATHS_MAX)
         return cf_err_set(err, CF_EUSAGE, "more roots than can be numbered");
     CF_CLEANUP_FREE uint32_t *block = calloc(BLOCK_CHUNKS, sizeof *block);
@@ -166,23 +206,19 @@ int cf_search_run(const struct cf_context *ctx, const struct cf_search_input *in
         return cf_err_nomem(err, BLOCK_CHUNKS * sizeof *block, "the search from the roots");
     struct search s = {
         .input = input, .links = input->links, .reached = reached,
+        .word_bytes = input->links->ranks->resolver->word_bytes,
         .pending = {.ranks = input->links->ranks}, .until_tick = TICK_CHUNKS,
         .drops_left = 16 + REREAD_MAX * (cf_links_bytes(input->links) / RESIDENT_MAX),
     };
     int status = cf_paths_begin(&s.queue, paths != NULL, err);
-    if (status != CF_OK)
+    if (status == CF_OK && words != NULL)
+        status = cf_scratch_begin(&s.words, err);
+    if (status != CF_OK) {
+        cf_paths_abandon(&s.queue);
         return status;
+    }
     read_roots(ctx, &s);
     follow_all(ctx, &s, block);
     cf_links_drop(input->links);
-    if (s.is_cancelled) {
-        cf_paths_abandon(&s.queue);
-        return cf_err_cancelled(err);
-    }
-    if (paths != NULL)
-        return cf_paths_finish(&s.queue, paths, err);
-    int code = s.queue.order.code;
-    cf_paths_abandon(&s.queue);
-    return code == 0 ? CF_OK
-                     : cf_err_errno(err, CF_EOUTPUT, code, "the search's queue (TMPDIR)");
+    return finish(&s, paths, words, err);
 }

@@ -13,6 +13,7 @@
 #include "reach/links.h"
 #include "reach/roots.h"
 #include "reach/paths.h"
+#include "reach/root_words.h"
 #include "corefrag.h"
 #include "mem/mem.h"
 
@@ -28,10 +29,12 @@ static inline size_t cf_search_words(const struct cf_ranks *ranks) {
     return ranks->nr / 64 + 1;
 }
 
-/* Sets the bit of each rank that is reached in `reached`, which is all zero; and tells the paths,
- * unless `paths` is NULL. CF_ENOMEM; CF_EOUTPUT when there is no room in $TMPDIR (or /tmp);
- * CF_EUSAGE for more roots than can be numbered. */
+/* Sets the bit of each rank that is reached in `reached`, which is all zero; tells the paths,
+ * unless `paths` is NULL, and the words of roots that lead to live chunks, unless `words` is.
+ * CF_ENOMEM, CF_ECANCELLED; CF_EOUTPUT when there is no room in $TMPDIR (or /tmp); CF_EUSAGE for
+ * more roots than can be numbered. */
 int cf_search_run(const struct cf_context *ctx, const struct cf_search_input *input,
-                  uint64_t *reached, struct cf_paths **paths, struct cf_err *err);
+                  uint64_t *reached, struct cf_paths **paths, struct cf_root_words *words,
+                  struct cf_err *err);
 
 #endif

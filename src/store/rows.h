@@ -15,7 +15,7 @@
 #include "space/kernel.h"
 #include "reach/leaks.h"
 #include "reach/reach.h"
-#include "reach/dominators.h"
+#include "reach/retained.h"
 #include "retain/sizes.h"
 #include "types/sizetype.h"
 #include "types/types.h"
@@ -59,7 +59,7 @@ enum { CF_PREVIEWED_LEAKS = 200 };
 
 int cf_rows_previews(struct cf_db *db, const struct cf_holding *holding, struct cf_err *err);
 
-/* rows_retained.c: retained, only with --retained. */
+/* rows_retained.c: retained. */
 int cf_rows_retained(struct cf_db *db, const struct cf_retained *retained, struct cf_types *types,
                      struct cf_err *err);
 

@@ -60,14 +60,14 @@ static int add_owners(struct cf_db *db, const struct cf_holding *holding, struct
     int status = cf_insert_begin(&in, db, "held", "kind, address, label, chunks, bytes", err);
     for (size_t i = 0; i < holding->owners.rows.len && status == CF_OK; i++) {
         const struct cf_owner *owner = &holding->owners.rows.items[i];
-        const struct cf_held *held = &owner->held;
+        const struct cf_place *place = &owner->place;
         char label[CF_LABEL_BYTES];
         cf_owner_label(&holding->labels, owner, label, sizeof label);
-        cf_insert_text(&in, cf_root_kind_name(held->kind));
-        cf_insert_u64_if(&in, held->end > held->start, held->start);
+        cf_insert_text(&in, cf_root_kind_name(place->kind));
+        cf_insert_u64_if(&in, place->end > place->start, place->start);
         cf_insert_text(&in, label);
-        cf_insert_u64(&in, held->chunks);
-        cf_insert_u64(&in, held->bytes);
+        cf_insert_u64(&in, owner->kept.chunks);
+        cf_insert_u64(&in, owner->kept.bytes);
         status = cf_insert_row(&in, err);
     }
     return status;

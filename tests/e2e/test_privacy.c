@@ -78,7 +78,7 @@ static void a_database_has_none_of_them(void **state) {
 /* Whatever else goes into it. */
 static void no_option_but_previews_lets_one_in(void **state) {
     (void)state;
-    static const char *const options[] = {"--retained", "--chunks=free", "--no-reach"};
+    static const char *const options[] = {"--chunks=free", "--no-reach"};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         analyze_with(options[i]);
         assert_false(file_has(run.db_path, ANY_HEAP_SECRET));

@@ -1,0 +1,60 @@
+/*
+ * A depth-first spanning tree of what roots reach, as the search for dominators wants it
+ * (reach/dominators.h). Vertex 0 stands for all roots together; below it is a vertex for each group
+ * of roots that leads anywhere, and below those are the chunks. Vertices are numbered in the order
+ * in which the depth-first search meets them, so that a vertex has a higher number than all that
+ * are above it.
+ *
+ * An edge to a vertex comes either from one with a lower number, and of these only the lowest
+ * counts (`firsts`); or from one with a higher number, and these are the late edges.
+ *
+ * Groups that last go first. Groups that pass (stacks, registers) follow, and what was reached
+ * before them is not reached again: no edge leads from their part of the tree into the part before
+ * it.
+ */
+#ifndef CF_REACH_SPANNING_H
+#define CF_REACH_SPANNING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/scratch.h"
+#include "corefrag.h"
+#include "reach/late_edges.h"
+#include "reach/links.h"
+
+/* What leads into the heap: of group g the ranks targets[begins[g]] to targets[begins[g + 1] - 1].
+ * Groups without targets have no vertex. */
+struct cf_spanning_input {
+    const struct cf_links *links;
+    size_t nr_reached; /* chunks, from all groups together */
+    size_t nr_groups;
+    const uint64_t *begins;
+    const uint32_t *targets;
+    const bool *passes; /* by group */
+};
+
+/* Of a vertex: the rank of its chunk, or this bit and the number of its group. */
+static const uint32_t CF_SPANNING_GROUP = 1u << 31;
+
+/* All zero is none. Tables are temporary files. */
+struct cf_spanning {
+    uint32_t nr;         /* vertices */
+    uint32_t *vertices;  /* by rank; 0: not reached */
+    uint32_t *sources;   /* by vertex; of vertex 0 nothing */
+    uint32_t *parents;   /* by vertex */
+    uint32_t *firsts;    /* by vertex: the lowest that has an edge to it */
+    struct cf_late_edges late;
+    struct cf_scratch ranked; /* vertices */
+    struct cf_scratch named;  /* sources */
+    struct cf_scratch work;   /* parents, firsts */
+};
+
+/* CF_ENOMEM; CF_EOUTPUT when there is no room in $TMPDIR (or /tmp); CF_EUSAGE for more vertices
+ * than can be numbered. End with cf_spanning_fini(), also after a failure. */
+int cf_spanning_make(const struct cf_context *ctx, const struct cf_spanning_input *input,
+                     struct cf_spanning *out, struct cf_err *err);
+void cf_spanning_fini(struct cf_spanning *tree);
+
+#endif
