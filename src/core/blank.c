@@ -6,9 +6,7 @@
  * in a core that is whole otherwise (it cannot read over guard regions).
  */
 #include <elf.h>
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/checked.h"
 #include "core/core_private.h"
@@ -109,26 +107,10 @@ static void look_at_stacks(struct cf_core *core) {
                          blank, first->tid, (unsigned long long)first->sp);
 }
 
-/* The end of the last piece that the file system has as data; all of the file where it cannot
- * tell. */
-static uint64_t end_of_data(const struct cf_core *core) {
-    uint64_t end = 0;
-    while (end < core->map_bytes) {
-        off_t data = lseek(core->fd, (off_t)end, SEEK_DATA);
-        if (data < 0 && errno == ENXIO)
-            return end;
-        off_t hole = data < 0 ? -1 : lseek(core->fd, data, SEEK_HOLE);
-        if (hole < 0 || (uint64_t)hole <= end || (uint64_t)hole > core->map_bytes)
-            return core->map_bytes;
-        end = (uint64_t)hole;
-    }
-    return end;
-}
-
-/* The same, without the pages of zeros before it. */
+/* The end of the file's data, without the pages of zeros before it. */
 static uint64_t end_of_content(const struct cf_core *core) {
     enum { STEP = 4096, DROP_BYTES = 16 << 20 };
-    uint64_t end = end_of_data(core);
+    uint64_t end = cf_core_end_of_data(core);
     uint64_t dropped = end;
     while (end > 0) {
         uint64_t start = cf_align_down(end - 1, STEP);

@@ -1,13 +1,9 @@
 #include "core/core.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/checked.h"
 #include "base/cleanup.h"
@@ -46,29 +42,21 @@ uint64_t cf_core_present(const struct cf_core *core, uint64_t offset, uint64_t b
     return bytes < left ? bytes : left;
 }
 
-static int map_file(struct cf_core *core, struct cf_err *err) {
-    struct stat st;
-    if (fstat(core->fd, &st) != 0)
-        return cf_err_errno(err, CF_EINPUT, errno, "%s: cannot be examined", core->name);
-    if (!S_ISREG(st.st_mode))
-        return cf_err_set(err, CF_EINPUT, "%s: is not a regular file", core->name);
-    if (st.st_size == 0)
-        return cf_err_set(err, CF_EINPUT,
-                          "%s: is empty; look at ulimit -c, the disk's free space and core_pattern",
-                          core->name);
-    if ((uint64_t)st.st_size > SIZE_MAX)
-        return cf_err_set(err, CF_EINPUT, "%s: is too large for this machine", core->name);
-    void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, core->fd, 0);
-    if (map == MAP_FAILED)
-        return cf_err_errno(err, CF_EINPUT, errno, "%s: cannot be mapped", core->name);
-    core->map = map;
-    core->map_bytes = (uint64_t)st.st_size;
-    core->usable_bytes = core->map_bytes;
-    return CF_OK;
-}
-
 static void cleanup_core(struct cf_core **core) {
     cf_core_free(*core);
+}
+
+/* What cannot be read looks like a file that is no core, and must not be told as that. */
+static int read_container(struct cf_core *core, struct cf_err *err) {
+    int status = cf_core_read_headers(core, err);
+    if (status == CF_OK)
+        status = cf_core_read_notes(core, err);
+    if (status == CF_OK) {
+        core->producer = cf_core_judge_producer(core);
+        cf_core_look_for_blanks(core);
+    }
+    int read_status = cf_core_read_status(core, err);
+    return read_status != CF_OK ? read_status : status;
 }
 
 int cf_core_open_from(const struct cf_context *ctx, int fd, const char *name,
@@ -84,15 +72,11 @@ int cf_core_open_from(const struct cf_context *ctx, int fd, const char *name,
     core->window = cf_core_window_new();
     if (core->name == NULL || core->window == NULL)
         return cf_err_nomem(err, strlen(name) + 1, "the core's name");
-    int status = map_file(core, err);
+    int status = cf_core_map(core, err);
     if (status == CF_OK)
-        status = cf_core_read_headers(core, err);
-    if (status == CF_OK)
-        status = cf_core_read_notes(core, err);
+        status = read_container(core, err);
     if (status != CF_OK)
         return status;
-    core->producer = cf_core_judge_producer(core);
-    cf_core_look_for_blanks(core);
     if (origin->truncated)
         cf_core_add_flaw(core, "archive-cut", core->map_bytes,
                          "the archive ended early; %llu bytes of the core came out of it",
@@ -110,8 +94,7 @@ int cf_core_open(const struct cf_context *ctx, int fd, const char *name, struct 
 void cf_core_free(struct cf_core *core) {
     if (core == NULL)
         return;
-    if (core->map != NULL)
-        (void)munmap(core->map, (size_t)core->map_bytes);
+    cf_core_unmap(core);
     cf_array_free(&core->segments);
     cf_array_free(&core->notes);
     cf_array_free(&core->threads);
@@ -124,10 +107,6 @@ void cf_core_free(struct cf_core *core) {
 
 const char *cf_core_name(const struct cf_core *core) {
     return core->name;
-}
-
-int cf_core_fd(const struct cf_core *core) {
-    return core->fd;
 }
 
 uint64_t cf_core_file_bytes(const struct cf_core *core) {

@@ -63,6 +63,12 @@ struct cf_core_file {
     const char *path;      /* as in the container; bytes are hostile, NUL-terminated */
 };
 
+/* A part of the core's file that is data; what lies between is holes. */
+struct cf_core_extent {
+    uint64_t start;
+    uint64_t end;
+};
+
 /* What does not add up in the container; becomes a v_anomaly row. `code` is static. */
 struct cf_core_flaw {
     const char *code;
@@ -91,7 +97,6 @@ int cf_core_open_from(const struct cf_context *ctx, int fd, const char *name,
 void cf_core_free(struct cf_core *core);
 
 const char *cf_core_name(const struct cf_core *core);
-int cf_core_fd(const struct cf_core *core);
 uint64_t cf_core_file_bytes(const struct cf_core *core);
 enum cf_machine cf_core_machine(const struct cf_core *core);
 const char *cf_core_machine_name(const struct cf_core *core); /* "x86_64", "i386", "aarch64" */
@@ -136,6 +141,18 @@ const char *cf_core_arguments(const struct cf_core *core); /* pr_psargs, "" when
 
 size_t cf_core_nr_flaws(const struct cf_core *core);
 const struct cf_core_flaw *cf_core_flaw(const struct cf_core *core, size_t index);
+
+/*
+ * CF_EINPUT where some of the file could not be read since it was opened, or where it was changed
+ * meanwhile: names the file and the offset. Then zeros were read instead, and nothing that was
+ * found may be told. Asked after each pass, and before anything is said.
+ */
+int cf_core_read_status(const struct cf_core *core, struct cf_err *err);
+
+/* The file's data when it was opened, sorted by offset; all of the file where the file system
+ * cannot tell. Holes are never read through the file. */
+size_t cf_core_nr_extents(const struct cf_core *core);
+const struct cf_core_extent *cf_core_extent(const struct cf_core *core, size_t index);
 
 /* The file's bytes [offset, offset + bytes), all or nothing: NULL beyond the end. Borrowed. */
 const unsigned char *cf_core_bytes(const struct cf_core *core, uint64_t offset, uint64_t bytes);

@@ -1,12 +1,16 @@
 /*
- * What the files of this folder share: the open core, filled in the order headers (headers.c),
- * notes (notes.c, threads.c, files.c), producer (producer.c), blanks (blank.c).
+ * What the files of this folder share: the open core, filled in the order mapping (map.c,
+ * extents.c), headers (headers.c), notes (notes.c, threads.c, files.c), producer (producer.c),
+ * blanks (blank.c).
  */
 #ifndef CF_CORE_CORE_PRIVATE_H
 #define CF_CORE_CORE_PRIVATE_H
 
+#include <time.h>
+
 #include "base/array.h"
 #include "base/cursor.h"
+#include "core/bus_guard.h"
 #include "core/core.h"
 
 enum {
@@ -44,6 +48,10 @@ struct cf_core {
     int fd;
     unsigned char *map;
     uint64_t map_bytes;
+    struct timespec modified; /* the file, when it was mapped */
+    struct cf_bus_guard *guard;
+    CF_ARRAY(struct cf_core_extent) extents; /* the file's data */
+    CF_ARRAY(struct cf_core_extent) copies;  /* parts of the mapping that must not be dropped */
     uint64_t usable_bytes; /* less where the file's end is zeros that nobody meant */
     struct cf_core_origin origin;
     struct core_window *window;
@@ -92,6 +100,14 @@ void cf_core_add_missing(struct cf_core *core, uint64_t bytes);
 
 /* How many of [offset, offset + bytes) the file has. */
 uint64_t cf_core_present(const struct cf_core *core, uint64_t offset, uint64_t bytes);
+
+/* Maps the file, guards the mapping, and covers the file's holes with zeros of our own. */
+int cf_core_map(struct cf_core *core, struct cf_err *err);
+void cf_core_unmap(struct cf_core *core);
+int cf_core_find_extents(struct cf_core *core, struct cf_err *err);
+int cf_core_cover_holes(struct cf_core *core, struct cf_err *err);
+/* Behind the last byte of the file that is data and no hole. */
+uint64_t cf_core_end_of_data(const struct cf_core *core);
 
 int cf_core_read_headers(struct cf_core *core, struct cf_err *err);
 int cf_core_read_notes(struct cf_core *core, struct cf_err *err);

@@ -38,6 +38,22 @@ void cf_core_window_free(struct core_window *window) {
     free(window);
 }
 
+/* Gives back [start, end) but for what was copied, which would be lost. */
+static void give_back(const struct cf_core *core, uint64_t start, uint64_t end) {
+    for (size_t i = 0; i < core->copies.len && start < end; i++) {
+        const struct cf_core_extent *copy = &core->copies.items[i];
+        if (copy->end <= start)
+            continue;
+        if (copy->start >= end)
+            break;
+        if (copy->start > start)
+            (void)madvise(core->map + start, (size_t)(copy->start - start), MADV_DONTNEED);
+        start = copy->end;
+    }
+    if (start < end)
+        (void)madvise(core->map + start, (size_t)(end - start), MADV_DONTNEED);
+}
+
 static void flush(const struct cf_core *core) {
     struct core_window *window = core->window;
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -47,7 +63,7 @@ static void flush(const struct cf_core *core) {
     if (!cf_align_up(window->end, align, &end) || end > core->map_bytes)
         end = core->map_bytes;
     if (window->start < window->end)
-        (void)madvise(core->map + start, (size_t)(end - start), MADV_DONTNEED);
+        give_back(core, start, end);
     window->start = window->end = 0;
 }
 

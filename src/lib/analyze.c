@@ -247,12 +247,14 @@ static int analyze(struct run *run, const char *db_path, enum cf_outcome *out, s
                                 err);
     if (status == CF_OK)
         status = analyze_heap(run, err);
+    status = cf_reading_settle(&run->reading, status, err);
     if (status != CF_OK)
         return status;
     enum cf_outcome outcome = cf_reading_outcome(&run->reading);
     status = store_tables(run, outcome, err);
     if (status == CF_OK)
         status = store_chunks(run, err);
+    status = cf_reading_settle(&run->reading, status, err);
     if (status == CF_OK)
         status = cf_rules_judge(cf_store_db(run->store), err);
     if (status == CF_OK)

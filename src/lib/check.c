@@ -240,6 +240,7 @@ static int print(const struct cf_reading *reading, enum cf_outcome outcome, FILE
         return cf_err_nomem(err, sizeof *doc, "the check's text");
     describe(reading, doc, outcome);
     int status = cf_doc_status(doc, err);
+    status = cf_reading_settle(reading, status, err);
     if (status == CF_OK)
         status = cf_emit_text(doc, &options, sink, err);
     cf_doc_free(doc);

@@ -38,7 +38,8 @@ static int add_core(const struct cf_context *ctx, struct cf_explain *explain, co
     if (status != CF_OK)
         return status;
     cf_explain_core(explain, &reading);
-    return explain->status == CF_OK ? cf_symbols_status(reading.symbols, err) : explain->status;
+    status = explain->status == CF_OK ? cf_symbols_status(reading.symbols, err) : explain->status;
+    return cf_reading_settle(&reading, status, err);
 }
 
 static int word_bytes(struct cf_db *db, int64_t *out, struct cf_err *err) {

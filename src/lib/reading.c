@@ -11,6 +11,11 @@ static int open_core(const struct cf_context *ctx, struct cf_reading *reading, s
                              &origin, &reading->core, err);
 }
 
+int cf_reading_settle(const struct cf_reading *reading, int status, struct cf_err *err) {
+    int read_status = reading->core == NULL ? CF_OK : cf_core_read_status(reading->core, err);
+    return read_status != CF_OK ? read_status : status;
+}
+
 int cf_reading_open_memory(const struct cf_context *ctx, const char *path,
                            const struct cf_options *options, struct cf_reading *reading,
                            struct cf_err *err) {
@@ -24,7 +29,7 @@ int cf_reading_open_memory(const struct cf_context *ctx, const char *path,
     if (status == CF_OK)
         status = cf_symbols_open(ctx, reading->mem, reading->modules, options, &reading->symbols,
                                  err);
-    return status;
+    return cf_reading_settle(reading, status, err);
 }
 
 static uint64_t filled_until(const void *user, uint64_t addr, uint64_t end) {
@@ -52,7 +57,7 @@ int cf_reading_open(const struct cf_context *ctx, const char *path,
         status = cf_ptmalloc_walk(ctx, reading->found, options->threads, &reading->pt, err);
     if (status == CF_OK)
         status = judge_residency(ctx, reading, err);
-    return status;
+    return cf_reading_settle(reading, status, err);
 }
 
 void cf_reading_fini(struct cf_reading *reading) {

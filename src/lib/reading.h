@@ -40,6 +40,10 @@ int cf_reading_open_memory(const struct cf_context *ctx, const char *path,
                            struct cf_err *err);
 void cf_reading_fini(struct cf_reading *reading);
 
+/* `status`; or CF_EINPUT where the core's file could not be read to the end or was changed
+ * meanwhile, whatever was made of the zeros that were read instead. */
+int cf_reading_settle(const struct cf_reading *reading, int status, struct cf_err *err);
+
 bool cf_reading_has_heap(const struct cf_reading *reading);
 /*
  * How the core is to be judged. Corruption is said first: it is the more surprising. Without a

@@ -13,10 +13,8 @@
  * 32 KiB, where half of the kernel's begin at an odd page. Otherwise pages of zeros are taken for
  * absent.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/checked.h"
 #include "base/context.h"
@@ -31,24 +29,12 @@ struct extents {
     struct mem_runs runs;
 };
 
-/* A file system that knows of no holes says that all is data. */
 static int find_extents(const struct cf_mem *mem, struct extents *out, struct cf_err *err) {
-    int fd = cf_core_fd(mem->core);
-    uint64_t file_bytes = cf_core_file_bytes(mem->core);
-    uint64_t at = 0;
-    while (at < file_bytes) {
-        off_t data = lseek(fd, (off_t)at, SEEK_DATA);
-        if (data < 0 && errno == ENXIO)
-            return CF_OK;
-        off_t hole = data < 0 ? -1 : lseek(fd, data, SEEK_HOLE);
-        uint64_t start = data < 0 ? at : (uint64_t)data;
-        uint64_t end = hole < 0 || (uint64_t)hole > file_bytes ? file_bytes : (uint64_t)hole;
-        if (start >= end)
-            return CF_OK;
-        if (!cf_mem_runs_add(&out->runs, start, end))
+    for (size_t i = 0; i < cf_core_nr_extents(mem->core); i++) {
+        const struct cf_core_extent *extent = cf_core_extent(mem->core, i);
+        if (!cf_mem_runs_add(&out->runs, extent->start, extent->end))
             return cf_err_nomem(err, (out->runs.len + 1) * sizeof *out->runs.items,
                                 "the file's extents");
-        at = end;
     }
     return CF_OK;
 }
