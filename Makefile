@@ -13,7 +13,7 @@ DESTDIR ?=
 CC ?= cc
 AR ?= ar
 CLANG ?= clang
-PKGS := libelf libdw sqlite3 libarchive smartcols jansson
+PKGS := libelf libdw sqlite3 libarchive zlib smartcols jansson
 
 # ---- flags; the user's CFLAGS and LDFLAGS come last ----
 

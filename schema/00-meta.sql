@@ -33,6 +33,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('meta key', 'core_path', 'text', 'The core file, as named on the command line.'),
 ('meta key', 'core_bytes', 'bytes', 'Size of the core file.'),
 ('meta key', 'core_complete', '0/1', 'All bytes that the core''s headers promise are in the file.'),
+('meta key', 'archive_checksum', 'text', 'Of the archive that the core came out of: verified; none (the format has none, or it was cut off: a changed bit would look like damage in the process); empty: the core was not packed.'),
 ('meta key', 'core_producer', 'text', 'Who wrote the core: kernel, gcore, createdump, qemu, unknown.'),
 ('meta key', 'missing_bytes', 'bytes', 'Bytes that the headers promise and the file does not have.'),
 ('meta key', 'machine', 'text', 'x86_64, i386 or aarch64.'),

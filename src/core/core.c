@@ -151,6 +151,14 @@ uint64_t cf_core_missing_bytes(const struct cf_core *core) {
     return core->missing_bytes;
 }
 
+enum cf_checksum cf_core_checksum(const struct cf_core *core) {
+    return core->origin.checksum;
+}
+
+bool cf_core_vouches(const struct cf_core *core) {
+    return !core->origin.truncated;
+}
+
 bool cf_core_holes_are_evidence(const struct cf_core *core) {
     return !core->origin.holes_are_ours && !core->is_blank;
 }

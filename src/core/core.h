@@ -84,11 +84,19 @@ struct cf_core_flaw {
 int cf_core_open(const struct cf_context *ctx, int fd, const char *name, struct cf_core **out,
                  struct cf_err *err);
 
+/* Of the archive that a core came out of. */
+enum cf_checksum {
+    CF_CHECKSUM_NOT_PACKED, /* it came as it is */
+    CF_CHECKSUM_VERIFIED,
+    CF_CHECKSUM_NONE, /* the format has none, or the archive ended before it */
+};
+
 /* Where the file came from, when that is not simply the file that the user named. All zero is
  * the default. */
 struct cf_core_origin {
     bool holes_are_ours; /* the unpacking punched zeros: its holes say nothing about residency */
     bool truncated;      /* the archive ended too early: what lacks cannot be counted */
+    enum cf_checksum checksum;
 };
 
 int cf_core_open_from(const struct cf_context *ctx, int fd, const char *name,
@@ -110,6 +118,10 @@ bool cf_core_complete(const struct cf_core *core);
 /* Bytes that the headers promise and the file does not have. May be 0 in an incomplete core, when
  * the headers themselves are cut so that nobody knows what they promised. */
 uint64_t cf_core_missing_bytes(const struct cf_core *core);
+enum cf_checksum cf_core_checksum(const struct cf_core *core);
+/* False for an archive that ends early: its bytes were compared with no checksum, and what
+ * contradicts itself in them may do so because of that. */
+bool cf_core_vouches(const struct cf_core *core);
 /* The holes of the file are those that the producer left, as far as anybody knows. */
 bool cf_core_holes_are_evidence(const struct cf_core *core);
 

@@ -18,6 +18,8 @@ struct cf_input {
     bool is_unpacked;
     bool holes_are_evidence;
     bool truncated;
+    bool is_packed;
+    bool is_checked;
 };
 
 static void cleanup_input(struct cf_input **input) {
@@ -94,6 +96,8 @@ static int unpack_input(const struct cf_context *ctx, struct cf_input *input, co
     input->is_unpacked = true;
     input->holes_are_evidence = unpacked.is_sparse;
     input->truncated = unpacked.truncated;
+    input->is_packed = unpacked.is_packed;
+    input->is_checked = unpacked.is_checked;
     status = set_name(input, name, unpacked.entry, err);
     cf_unpacked_fini(&unpacked);
     return status;
@@ -140,4 +144,12 @@ bool cf_input_holes_are_evidence(const struct cf_input *input) {
 
 bool cf_input_truncated(const struct cf_input *input) {
     return input->truncated;
+}
+
+bool cf_input_is_packed(const struct cf_input *input) {
+    return input->is_packed;
+}
+
+bool cf_input_is_checked(const struct cf_input *input) {
+    return input->is_checked;
 }

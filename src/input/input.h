@@ -3,9 +3,9 @@
  *
  * A plain core is used where it lies. One inside gzip, zstd, xz, lz4, bzip2, tar or zip, also with
  * other files beside it, and one from a pipe on standard input, is unpacked into a sparse temporary
- * file without a name, which is gone when the process ends, however that happens. The largest ELF
- * core of an archive is taken. A sparse tar gives back its holes exactly; otherwise runs of zeros
- * become holes, which then say nothing about the process.
+ * file without a name, which is gone when the process ends, however that happens. An archive of
+ * several cores is refused, with their names, and a damaged one too. A sparse tar gives back its
+ * holes exactly; otherwise runs of zeros become holes, which then say nothing about the process.
  */
 #ifndef CF_INPUT_INPUT_H
 #define CF_INPUT_INPUT_H
@@ -33,7 +33,11 @@ const char *cf_input_name(const struct cf_input *input);
 bool cf_input_is_unpacked(const struct cf_input *input);
 /* False: the holes of the file are our own, made of zeros. */
 bool cf_input_holes_are_evidence(const struct cf_input *input);
-/* The archive ended early or is damaged; the core has what came out before. */
+/* The archive ended early; the core has what came out before. */
 bool cf_input_truncated(const struct cf_input *input);
+/* The core came out of an archive or a compressed file ... */
+bool cf_input_is_packed(const struct cf_input *input);
+/* ... whose checksum over all of its bytes was verified. False: it has none, or was cut before. */
+bool cf_input_is_checked(const struct cf_input *input);
 
 #endif

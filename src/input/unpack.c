@@ -12,22 +12,34 @@
 #include "base/cleanup.h"
 #include "base/context.h"
 #include "base/err.h"
+#include "input/stream.h"
 
-enum { READ_BYTES = 1 << 16, NAMES_BYTES = 200, NESTING_MAX = 1 };
+enum { READ_BYTES = 1 << 16, NAMES_BYTES = 300, NESTING_MAX = 1 };
+
+struct names {
+    unsigned count;
+    char text[NAMES_BYTES];
+};
 
 /* One pass over an archive. */
 struct unpacking {
     const struct cf_context *ctx;
     const char *name;
     const char *beside;
-    bool look_inside;      /* packed files inside are candidates too */
+    unsigned depth;
     uint64_t packed_bytes; /* 0: not known */
+    struct cf_stream *stream;
     struct archive *archive;
+    bool is_raw; /* no archive in it, but one file's bytes */
     struct cf_unpacked core;
-    struct cf_unpacked packed; /* the largest file inside that may be an archive itself */
-    char names[NAMES_BYTES];   /* of the files met, for the message that there is no core */
+    struct cf_unpacked inner; /* out of a packed file inside */
+    struct cf_err inner_err;  /* why none came out of such a file; status 0: there was none */
+    struct names files;       /* met */
+    struct names cores;
+    struct names inner_cores;
+    bool cut;
     bool damaged;
-    char damage[256]; /* the archive's own words */
+    char words[256]; /* the archive's own */
 };
 
 char *cf_entry_name(const char *name, const char *entry) {
@@ -47,27 +59,6 @@ bool cf_is_core_magic(const unsigned char *bytes) {
            bytes[EI_NIDENT + 1] == 0;
 }
 
-static bool is_packed_magic(const unsigned char *bytes) {
-    static const struct {
-        const char *bytes;
-        size_t len;
-    } magics[] = {
-        {"\x1f\x8b", 2},
-        {"\x28\xb5\x2f\xfd", 4},
-        {"\xfd"
-         "7zXZ",
-         5},
-        {"\x04\x22\x4d\x18", 4},
-        {"BZh", 3},
-        {"PK\x03\x04", 4},
-    };
-    for (size_t i = 0; i < sizeof magics / sizeof *magics; i++) {
-        if (memcmp(bytes, magics[i].bytes, magics[i].len) == 0)
-            return true;
-    }
-    return false;
-}
-
 void cf_unpacked_fini(struct cf_unpacked *unpacked) {
     cf_tempfile_close(&unpacked->file);
     free(unpacked->entry);
@@ -77,37 +68,60 @@ void cf_unpacked_fini(struct cf_unpacked *unpacked) {
 static void unpacking_fini(struct unpacking *unpacking) {
     if (unpacking->archive != NULL)
         (void)archive_read_free(unpacking->archive);
+    cf_stream_free(unpacking->stream);
     cf_unpacked_fini(&unpacking->core);
-    cf_unpacked_fini(&unpacking->packed);
+    cf_unpacked_fini(&unpacking->inner);
 }
 
-static int start(struct unpacking *unpacking, int fd, struct cf_err *err) {
-    struct archive *archive = archive_read_new();
-    if (archive == NULL)
-        return cf_err_nomem(err, READ_BYTES, "the archive");
-    unpacking->archive = archive;
-    (void)archive_read_support_filter_gzip(archive);
-    (void)archive_read_support_filter_bzip2(archive);
-    (void)archive_read_support_filter_xz(archive);
-    (void)archive_read_support_filter_lzma(archive);
-    (void)archive_read_support_filter_zstd(archive);
-    (void)archive_read_support_filter_lz4(archive);
-    (void)archive_read_support_format_tar(archive);
-    (void)archive_read_support_format_zip(archive);
-    (void)archive_read_support_format_raw(archive);
+static la_ssize_t give(struct archive *archive, void *user, const void **out) {
+    const unsigned char *data = NULL;
+    size_t bytes = cf_stream_next(user, &data);
+    (void)archive;
+    *out = data;
+    return (la_ssize_t)bytes;
+}
+
+/* A file is best left to libarchive itself, which reads a zip's directory at its end; what is
+ * compressed or comes through a pipe is a stream. */
+static int open_archive(struct unpacking *unpacking, int fd, struct cf_err *err) {
+    struct archive *archive = unpacking->archive;
     struct stat st;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+    bool is_file = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    if (is_file)
         unpacking->packed_bytes = (uint64_t)st.st_size;
-    if (archive_read_open_fd(archive, fd, READ_BYTES) != ARCHIVE_OK)
+    bool direct = is_file && cf_stream_layers(unpacking->stream) == 0;
+    if (direct)
+        (void)lseek(fd, 0, SEEK_SET);
+    int got = direct ? archive_read_open_fd(archive, fd, READ_BYTES)
+                     : archive_read_open(archive, unpacking->stream, NULL, give, NULL);
+    if (got != ARCHIVE_OK)
         return cf_err_set(err, CF_EINPUT, "%s: cannot be read: %s", unpacking->name,
                           archive_error_string(archive));
     return CF_OK;
 }
 
-static void note_damage(struct unpacking *unpacking) {
+static int start(struct unpacking *unpacking, int fd, struct cf_err *err) {
+    int status = cf_stream_open(fd, &unpacking->stream, err);
+    if (status != CF_OK)
+        return status;
+    struct archive *archive = archive_read_new();
+    if (archive == NULL)
+        return cf_err_nomem(err, READ_BYTES, "the archive");
+    unpacking->archive = archive;
+    (void)archive_read_support_format_tar(archive);
+    (void)archive_read_support_format_zip(archive);
+    (void)archive_read_support_format_raw(archive);
+    return open_archive(unpacking, fd, err);
+}
+
+/* Where the archive ends early, it was cut; all else is damage. The stream knows better than the
+ * archive over it, and is asked at the end. */
+static void note_failure(struct unpacking *unpacking) {
     const char *words = archive_error_string(unpacking->archive);
-    unpacking->damaged = true;
-    (void)snprintf(unpacking->damage, sizeof unpacking->damage, "%s",
+    bool is_cut = words != NULL && strcasestr(words, "truncated") != NULL;
+    unpacking->cut = unpacking->cut || is_cut;
+    unpacking->damaged = unpacking->damaged || !is_cut;
+    (void)snprintf(unpacking->words, sizeof unpacking->words, "%s",
                    words == NULL ? "not in a form that is known" : words);
 }
 
@@ -124,12 +138,12 @@ static char *printable_name(struct archive_entry *entry) {
     return copy;
 }
 
-static void remember_name(struct unpacking *unpacking, const char *name) {
-    size_t used = strlen(unpacking->names);
-    if (used + strlen(name) + 3 > sizeof unpacking->names)
-        return;
-    (void)snprintf(unpacking->names + used, sizeof unpacking->names - used, "%s%s",
-                   used > 0 ? ", " : "", name);
+static void remember_name(struct names *names, const char *name) {
+    size_t used = strlen(names->text);
+    names->count++;
+    if (used + strlen(name) + 3 <= sizeof names->text)
+        (void)snprintf(names->text + used, sizeof names->text - used, "%s%s",
+                       used > 0 ? ", " : "", name);
 }
 
 /* The first bytes of a file, which may come in pieces. */
@@ -147,46 +161,55 @@ static void head_feed(struct head *head, const void *data, size_t bytes, int64_t
     head->len += part;
 }
 
-/* Which of the two results a file of these first bytes is a candidate for; NULL: neither. */
-static struct cf_unpacked *slot_of(struct unpacking *unpacking, const struct head *head) {
+enum kind { KIND_UNKNOWN, KIND_CORE, KIND_PACKED, KIND_OTHER };
+
+static enum kind kind_of(const struct unpacking *unpacking, const struct head *head) {
     if (head->len < sizeof head->bytes)
-        return NULL;
+        return KIND_UNKNOWN;
     if (cf_is_core_magic(head->bytes))
-        return &unpacking->core;
-    return unpacking->look_inside && is_packed_magic(head->bytes) ? &unpacking->packed : NULL;
+        return KIND_CORE;
+    bool is_packed = cf_is_compressed(head->bytes, head->len) ||
+                     memcmp(head->bytes, "PK\x03\x04", 4) == 0;
+    return is_packed && !unpacking->is_raw && unpacking->depth < NESTING_MAX ? KIND_PACKED
+                                                                            : KIND_OTHER;
+}
+
+static uint64_t consumed_bytes(const struct unpacking *unpacking) {
+    int64_t consumed = archive_filter_bytes(unpacking->archive, -1);
+    if (cf_stream_layers(unpacking->stream) > 0)
+        return cf_stream_consumed(unpacking->stream);
+    return consumed < 0 ? 0 : (uint64_t)consumed;
 }
 
 /* Writes the entry's data into `file` until they end, or until it is known that they are not
- * wanted: then `slot` is NULL. */
-static int copy_data(struct unpacking *unpacking, struct cf_unpacked *into,
-                     struct cf_unpacked **slot, struct cf_err *err) {
+ * wanted. */
+static int copy_data(struct unpacking *unpacking, struct cf_unpacked *into, enum kind *kind,
+                     struct cf_err *err) {
     struct head head = {.len = 0};
     const void *data;
     size_t bytes;
     int64_t offset;
     int got;
     while ((got = archive_read_data_block(unpacking->archive, &data, &bytes, &offset)) ==
-               ARCHIVE_OK ||
-           got == ARCHIVE_WARN) {
+           ARCHIVE_OK) {
         if (bytes == 0)
             continue;
         if (offset < 0)
             offset = INT64_MAX;
         head_feed(&head, data, bytes, offset);
-        *slot = slot_of(unpacking, &head);
-        if (head.len == sizeof head.bytes && *slot == NULL)
+        *kind = kind_of(unpacking, &head);
+        if (*kind == KIND_OTHER || (*kind == KIND_CORE && unpacking->cores.count > 0))
             return CF_OK;
         int status =
             cf_tempfile_write(&into->file, (uint64_t)offset, data, bytes, !into->is_sparse, err);
         if (status != CF_OK)
             return status;
-        int64_t consumed = archive_filter_bytes(unpacking->archive, -1);
-        if (cf_progress(unpacking->ctx, "unpack", consumed < 0 ? 0 : (uint64_t)consumed,
+        if (cf_progress(unpacking->ctx, "unpack", consumed_bytes(unpacking),
                         unpacking->packed_bytes))
             return cf_err_cancelled(err);
     }
     if (got != ARCHIVE_EOF) {
-        note_damage(unpacking);
+        note_failure(unpacking);
         into->truncated = true;
     }
     return CF_OK;
@@ -201,25 +224,53 @@ static int finish_size(struct cf_unpacked *into, struct archive_entry *entry, st
     return cf_tempfile_resize(&into->file, bytes, err);
 }
 
-static int take_entry(struct unpacking *unpacking, struct archive_entry *entry, char *name,
-                      struct cf_unpacked *into, struct cf_err *err) {
-    struct cf_unpacked *slot = NULL;
-    into->is_sparse = archive_entry_sparse_count(entry) > 0;
-    int status = cf_tempfile_open(unpacking->beside, &into->file, err);
-    if (status == CF_OK)
-        status = copy_data(unpacking, into, &slot, err);
-    if (status == CF_OK && slot != NULL)
-        status = finish_size(into, entry, err);
-    if (status != CF_OK || slot == NULL || into->file.end <= slot->file.end)
+static int unpack(const struct cf_context *ctx, int fd, const char *name, const char *beside,
+                  unsigned depth, struct cf_unpacked *out, struct cf_err *err);
+
+static int take_core(struct unpacking *unpacking, struct archive_entry *entry, const char *name,
+                     struct cf_unpacked *into, struct cf_err *err) {
+    remember_name(&unpacking->cores, name);
+    if (unpacking->cores.count > 1)
+        return CF_OK;
+    int status = finish_size(into, entry, err);
+    if (status != CF_OK)
         return status;
-    if (archive_format(unpacking->archive) != ARCHIVE_FORMAT_RAW) {
+    if (!unpacking->is_raw) {
         into->entry = strdup(name);
         if (into->entry == NULL)
             return cf_err_nomem(err, strlen(name) + 1, "a name in the archive");
     }
-    cf_unpacked_fini(slot);
-    *slot = *into;
+    unpacking->core = *into;
     *into = nothing;
+    return CF_OK;
+}
+
+/* A packed file inside, in its turn: only so is it known whether a core is in it. */
+static int take_packed(struct unpacking *unpacking, const char *name, struct cf_unpacked *packed,
+                       struct cf_err *err) {
+    CF_CLEANUP_FREE char *whole_name = cf_entry_name(unpacking->name, name);
+    if (whole_name == NULL)
+        return cf_err_nomem(err, strlen(unpacking->name), "a name in the archive");
+    (void)lseek(packed->file.fd, 0, SEEK_SET);
+    struct cf_unpacked inner = nothing;
+    struct cf_err inner_err = {.text = ""};
+    int status = unpack(unpacking->ctx, packed->file.fd, whole_name, unpacking->beside,
+                        unpacking->depth + 1, &inner, &inner_err);
+    if (status == CF_EINPUT && unpacking->inner_err.status == CF_OK)
+        unpacking->inner_err = inner_err;
+    if (status != CF_OK) {
+        if (status != CF_EINPUT && err != NULL)
+            *err = inner_err;
+        return status == CF_EINPUT ? CF_OK : status;
+    }
+    inner.truncated = inner.truncated || packed->truncated;
+    if (inner.entry == NULL)
+        inner.entry = strdup(name); /* Only for messages: without it they say less. */
+    remember_name(&unpacking->inner_cores, name);
+    if (unpacking->inner_cores.count == 1)
+        unpacking->inner = inner;
+    else
+        cf_unpacked_fini(&inner);
     return CF_OK;
 }
 
@@ -227,28 +278,32 @@ static int look_at_entry(struct unpacking *unpacking, struct archive_entry *entr
                          struct cf_err *err) {
     if (archive_entry_filetype(entry) != AE_IFREG)
         return CF_OK;
-    /* A core that is no larger than the best so far need not be unpacked. */
-    if (unpacking->core.file.fd >= 0 && archive_entry_size_is_set(entry) &&
-        archive_entry_size(entry) <= (int64_t)unpacking->core.file.end)
-        return CF_OK;
     CF_CLEANUP_FREE char *name = printable_name(entry);
     if (name == NULL)
         return cf_err_nomem(err, 0, "a name in the archive");
-    remember_name(unpacking, name);
-    struct cf_unpacked into = nothing;
-    int status = take_entry(unpacking, entry, name, &into, err);
-    cf_unpacked_fini(&into);
+    remember_name(&unpacking->files, name);
+    unpacking->is_raw = archive_format(unpacking->archive) == ARCHIVE_FORMAT_RAW;
+    CF_CLEANUP(cf_unpacked_fini) struct cf_unpacked into = nothing;
+    enum kind kind = KIND_UNKNOWN;
+    into.is_sparse = archive_entry_sparse_count(entry) > 0;
+    int status = cf_tempfile_open(unpacking->beside, &into.file, err);
+    if (status == CF_OK)
+        status = copy_data(unpacking, &into, &kind, err);
+    if (status == CF_OK && kind == KIND_CORE)
+        status = take_core(unpacking, entry, name, &into, err);
+    if (status == CF_OK && kind == KIND_PACKED)
+        status = take_packed(unpacking, name, &into, err);
     return status;
 }
 
 static int look_at_entries(struct unpacking *unpacking, struct cf_err *err) {
     struct archive_entry *entry;
-    while (!unpacking->damaged) {
+    while (!unpacking->damaged && !unpacking->cut) {
         int got = archive_read_next_header(unpacking->archive, &entry);
         if (got == ARCHIVE_EOF)
             return CF_OK;
         if (got != ARCHIVE_OK && got != ARCHIVE_WARN) {
-            note_damage(unpacking);
+            note_failure(unpacking);
             return CF_OK;
         }
         int status = look_at_entry(unpacking, entry, err);
@@ -258,41 +313,60 @@ static int look_at_entries(struct unpacking *unpacking, struct cf_err *err) {
     return CF_OK;
 }
 
+/* The end of the stream, where its checksum is. */
+static void look_at_end(struct unpacking *unpacking) {
+    const char *words;
+    if (cf_stream_layers(unpacking->stream) == 0 && unpacking->packed_bytes > 0)
+        return; /* libarchive read the file itself */
+    enum cf_stream_end end = cf_stream_finish(unpacking->stream, &words);
+    if (end == CF_STREAM_WHOLE)
+        return;
+    unpacking->cut = end == CF_STREAM_CUT;
+    unpacking->damaged = end == CF_STREAM_DAMAGED;
+    (void)snprintf(unpacking->words, sizeof unpacking->words, "%s", words);
+    if (unpacking->is_raw)
+        unpacking->core.truncated = true;
+}
+
 static int no_core(const struct unpacking *unpacking, struct cf_err *err) {
-    struct archive *archive = unpacking->archive;
-    if (unpacking->damaged)
+    if (unpacking->cut)
         return cf_err_set(err, CF_EINPUT, "%s: no core could be unpacked: %s", unpacking->name,
-                          unpacking->damage);
-    if (archive_format(archive) == ARCHIVE_FORMAT_RAW && archive_filter_count(archive) == 1)
+                          unpacking->words);
+    if (unpacking->inner_err.status != CF_OK)
+        return cf_err_set(err, CF_EINPUT, "%s", unpacking->inner_err.text);
+    if (unpacking->is_raw && cf_stream_layers(unpacking->stream) == 0)
         return cf_err_set(err, CF_EINPUT,
                           "%s: is neither an ELF core nor packed as gzip, zstd, xz, lz4, bzip2, "
                           "tar or zip",
                           unpacking->name);
     return cf_err_set(err, CF_EINPUT, "%s: holds no ELF core (%s)", unpacking->name,
-                      unpacking->names[0] == '\0' ? "no files" : unpacking->names);
+                      unpacking->files.count == 0 ? "no files" : unpacking->files.text);
 }
 
-static int unpack(const struct cf_context *ctx, int fd, const char *name, const char *beside,
-                  unsigned depth, struct cf_unpacked *out, struct cf_err *err);
-
-/* The archive's largest packed file, in its turn. */
-static int unpack_inner(const struct unpacking *unpacking, unsigned depth, struct cf_unpacked *out,
-                        struct cf_err *err) {
-    const struct cf_unpacked *packed = &unpacking->packed;
-    CF_CLEANUP_FREE char *name = cf_entry_name(unpacking->name, packed->entry);
-    if (name == NULL)
-        return cf_err_nomem(err, strlen(unpacking->name), "a name in the archive");
-    (void)lseek(packed->file.fd, 0, SEEK_SET);
-    struct cf_unpacked inner = nothing;
-    int status =
-        unpack(unpacking->ctx, packed->file.fd, name, unpacking->beside, depth + 1, &inner, err);
-    if (status != CF_OK)
-        return status;
-    inner.truncated = inner.truncated || packed->truncated;
-    if (inner.entry == NULL && packed->entry != NULL)
-        inner.entry = strdup(packed->entry); /* Only for messages: without it they say less. */
-    *out = inner;
+/* The one core, or why there is none that can be relied on. */
+static int choose(struct unpacking *unpacking, struct cf_unpacked **out, struct cf_err *err) {
+    const struct names *cores =
+        unpacking->cores.count > 0 ? &unpacking->cores : &unpacking->inner_cores;
+    if (unpacking->damaged)
+        return cf_err_set(err, CF_EINPUT,
+                          "%s: the archive is damaged: %s; copy it or make it again",
+                          unpacking->name, unpacking->words);
+    if (cores->count == 0)
+        return no_core(unpacking, err);
+    if (cores->count > 1)
+        return cf_err_set(err, CF_EINPUT, "%s: holds %u cores (%s): unpack the one that is meant",
+                          unpacking->name, cores->count, cores->text);
+    *out = unpacking->cores.count > 0 ? &unpacking->core : &unpacking->inner;
     return CF_OK;
+}
+
+static void judge_checksum(const struct unpacking *unpacking, struct cf_unpacked *core) {
+    bool is_zip = (archive_format(unpacking->archive) & ARCHIVE_FORMAT_BASE_MASK) ==
+                  (ARCHIVE_FORMAT_ZIP & ARCHIVE_FORMAT_BASE_MASK);
+    bool has_one = is_zip || cf_stream_is_checked(unpacking->stream);
+    core->is_packed =
+        core->is_packed || !unpacking->is_raw || cf_stream_layers(unpacking->stream) > 0;
+    core->is_checked = !core->truncated && (core->is_checked || (has_one && !unpacking->cut));
 }
 
 static int unpack(const struct cf_context *ctx, int fd, const char *name, const char *beside,
@@ -302,25 +376,26 @@ static int unpack(const struct cf_context *ctx, int fd, const char *name, const 
         .ctx = ctx,
         .name = name,
         .beside = beside,
-        .look_inside = depth < NESTING_MAX,
+        .depth = depth,
         .core = nothing,
-        .packed = nothing,
+        .inner = nothing,
     };
+    struct cf_unpacked *chosen = NULL;
     int status = start(&unpacking, fd, err);
     if (status == CF_OK)
         status = look_at_entries(&unpacking, err);
     if (status != CF_OK)
         return status;
-    if (unpacking.core.file.fd >= 0) {
-        if (unpacking.core.truncated)
-            cf_log(ctx, "the archive is damaged or cut off; the core is what came out before");
-        *out = unpacking.core;
-        unpacking.core = nothing;
-        return CF_OK;
-    }
-    if (unpacking.packed.file.fd >= 0)
-        return unpack_inner(&unpacking, depth, out, err);
-    return no_core(&unpacking, err);
+    look_at_end(&unpacking);
+    status = choose(&unpacking, &chosen, err);
+    if (status != CF_OK)
+        return status;
+    judge_checksum(&unpacking, chosen);
+    if (chosen->truncated)
+        cf_log(ctx, "the archive is cut off; the core is what came out before");
+    *out = *chosen;
+    *chosen = nothing;
+    return CF_OK;
 }
 
 int cf_unpack(const struct cf_context *ctx, int fd, const char *name, const char *beside,

@@ -1,6 +1,8 @@
 /*
- * Takes the ELF core out of a packed stream: the largest one, if there are several; one that is
- * packed once more inside an archive too (a core.zst in a zip), where no plain one stands beside.
+ * Takes the ELF core out of a packed stream; one that is packed once more inside an archive too
+ * (a core.zst in a zip), where no plain one stands beside. Several cores are an error that names
+ * them. All that has a checksum is verified to the end before a core is handed out: what is damaged
+ * would be taken for damage in the process.
  */
 #ifndef CF_INPUT_UNPACK_H
 #define CF_INPUT_UNPACK_H
@@ -14,7 +16,9 @@ struct cf_unpacked {
     struct cf_tempfile file; /* fd -1: nothing */
     char *entry;    /* its name in the archive, NULL for a plain compressed stream; owned */
     bool is_sparse; /* the archive knew the holes */
-    bool truncated; /* the archive ended early or is damaged */
+    bool truncated; /* the archive ended early */
+    bool is_packed; /* false: it came as it is, through a pipe */
+    bool is_checked; /* a checksum over all of the core was there, and agrees with it */
 };
 
 enum { CF_CORE_MAGIC_BYTES = 18 }; /* up to and with e_type */
@@ -27,7 +31,7 @@ char *cf_entry_name(const char *name, const char *entry);
 
 /*
  * Reads `fd` from where it stands to the end of what is needed. `name` is for messages, `beside`
- * as in cf_tempfile_open(). CF_EINPUT: no core in it, or damaged before any came out.
+ * as in cf_tempfile_open(). CF_EINPUT: no core in it, several, or damaged.
  */
 int cf_unpack(const struct cf_context *ctx, int fd, const char *name, const char *beside,
               struct cf_unpacked *out, struct cf_err *err);

@@ -77,16 +77,9 @@ static void add_residency(const struct cf_reading *reading, struct cf_table *tab
         [CF_RESIDENCY_NONE] = "unknown: nothing in this core says which pages were in memory",
         [CF_RESIDENCY_HOLES] = "exact: the kernel left holes for pages that were not in memory",
         [CF_RESIDENCY_GAPS] = "exact: pages that were not in memory are left out",
-        [CF_RESIDENCY_ZERO_PAGES] =
-            "at least: pages full of zeros are taken for pages that were not in memory",
+        [CF_RESIDENCY_ZERO_PAGES] = "at least: only pages full of zeros can be missing",
     };
-    const char *text = texts[cf_mem_residency_source(reading->mem)];
-    bool is_doubtful = cf_mem_residency_source(reading->mem) == CF_RESIDENCY_HOLES &&
-                       !cf_mem_residency_exact(reading->mem);
-    cf_table_fact(table, "in memory", "%s",
-                  is_doubtful ? "at least: the file has holes, but a copying tool may have made "
-                                "some of them"
-                              : text);
+    cf_table_fact(table, "in memory", "%s", texts[cf_mem_residency_source(reading->mem)]);
 }
 
 static uint64_t heap_bytes(const struct cf_chunkmap *map) {
@@ -209,8 +202,13 @@ static void add_hints(const struct cf_reading *reading, struct cf_table *table) 
                       cf_format_bytes(bytes, undumped_bytes(reading->mem), false));
     if (!cf_mem_residency_exact(reading->mem))
         cf_table_fact(table, "hint",
-                      "which pages were in memory is known exactly only from the file that the "
-                      "kernel itself wrote, with its holes (tar -S keeps them)");
+                      "which pages were in memory is known exactly from the file that the kernel "
+                      "itself wrote, with its holes, where a page full of zeros is stored in it "
+                      "(mv and tar -S keep that, cp of Debian 12 does not), or by --smaps");
+    if (cf_core_checksum(reading->core) == CF_CHECKSUM_NONE)
+        cf_table_fact(table, "hint",
+                      "the archive has no checksum, or was cut off before it: a bit that was "
+                      "changed would look like damage in the process");
     if (!cf_core_has_files(reading->core))
         cf_table_fact(table, "hint",
                       "the core does not list all mapped files: what is not listed has no name");

@@ -6,6 +6,9 @@ static int open_core(const struct cf_context *ctx, struct cf_reading *reading, s
     const struct cf_core_origin origin = {
         .holes_are_ours = !cf_input_holes_are_evidence(reading->input),
         .truncated = cf_input_truncated(reading->input),
+        .checksum = !cf_input_is_packed(reading->input)   ? CF_CHECKSUM_NOT_PACKED
+                    : cf_input_is_checked(reading->input) ? CF_CHECKSUM_VERIFIED
+                                                          : CF_CHECKSUM_NONE,
     };
     return cf_core_open_from(ctx, cf_input_fd(reading->input), cf_input_name(reading->input),
                              &origin, &reading->core, err);
@@ -76,6 +79,8 @@ bool cf_reading_has_heap(const struct cf_reading *reading) {
 }
 
 static bool is_corrupt(const struct cf_reading *reading) {
+    if (!cf_core_vouches(reading->core))
+        return false;
     for (size_t i = 0; i < cf_ptmalloc_nr_anomalies(reading->pt); i++)
         if (cf_ptmalloc_anomaly(reading->pt, i)->in_complete)
             return true;

@@ -89,7 +89,7 @@ static void add_residency(struct cf_report *report, struct cf_table *table) {
                       "unknown: nothing in this core says which pages were in memory");
     else
         cf_table_fact(table, "residency",
-                      "at least: pages full of zeros are taken for pages that were not in memory");
+                      "at least: only pages full of zeros can be missing");
 }
 
 static void add_reach(struct cf_report *report, struct cf_table *table) {

@@ -405,7 +405,8 @@ const struct cf_rule cf_rules[] = {
         .bytes = "NULL", .confidence = "'high'", .exactness = "'exact'",
         .title = "What was in memory",
         .detail = "Nothing in this file says which pages were resident, so figures of resident "
-                  "memory are unknown. A kernel core copied with its holes (tar -S, cp) says it.",
+                  "memory are unknown. The file that the kernel wrote, moved by mv or tar -S, says "
+                  "it; cp of Debian 12 and many other copies do not keep it.",
         .advice = NULL,
         .sql = "SELECT key, value FROM meta WHERE key LIKE 'residency%'",
     },
@@ -414,9 +415,10 @@ const struct cf_rule cf_rules[] = {
         .when = "residency_exact = 0 AND used_arenas > 0 AND residency_source <> 'none'",
         .bytes = "NULL", .confidence = "'high'", .exactness = "'exact'",
         .title = "Exactly what was in memory",
-        .detail = "The file no longer shows which pages were resident; pages full of zeros are "
-                  "taken for absent, so resident figures are at least what is shown. A kernel core "
-                  "copied with its holes (tar -S, cp) is exact.",
+        .detail = "Resident figures are at least what is shown: only pages full of zeros can be "
+                  "missing. A kernel core in which such a page is stored, moved by mv or tar -S, "
+                  "is exact; cp of Debian 12 does not keep that. /proc/PID/smaps of that moment "
+                  "(--smaps) says it too.",
         .advice = NULL,
         .sql = "SELECT key, value FROM meta WHERE key LIKE 'residency%'",
     },
@@ -428,6 +430,16 @@ const struct cf_rule cf_rules[] = {
         .detail = "{not_computed:text}; what rests on it is empty or unknown here.",
         .advice = NULL,
         .sql = "SELECT * FROM v_not_computed",
+    },
+    {
+        .code = "no-checksum", .severity = "limit",
+        .when = "(SELECT value FROM meta WHERE key = 'archive_checksum') = 'none'",
+        .bytes = "NULL", .confidence = "'high'", .exactness = "'exact'",
+        .title = "Whether the archive is as it was made",
+        .detail = "The archive that the core came out of has no checksum, or was cut off before "
+                  "it. A bit that was changed since then would look like damage in the process.",
+        .advice = NULL,
+        .sql = "SELECT key, value FROM meta WHERE key = 'archive_checksum'",
     },
     {
         .code = "roots-missing", .severity = "limit",

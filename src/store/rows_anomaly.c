@@ -15,11 +15,11 @@ static int insert_flaw(struct cf_insert *in, const char *source, const struct cf
     return cf_insert_row(in, err);
 }
 
-static int insert_anomaly(struct cf_insert *in, const struct cf_anomaly *anomaly,
+static int insert_anomaly(struct cf_insert *in, const struct cf_anomaly *anomaly, bool vouched,
                           struct cf_err *err) {
     cf_insert_text(in, "heap");
     cf_insert_text(in, anomaly->code);
-    cf_insert_u64(in, anomaly->in_complete);
+    cf_insert_u64(in, anomaly->in_complete && vouched);
     cf_insert_id(in, anomaly->arena_id);
     cf_insert_id(in, anomaly->heap_id);
     cf_insert_u64_if(in, anomaly->addr != 0, anomaly->addr);
@@ -55,7 +55,7 @@ int cf_rows_anomaly(struct cf_db *db, const struct cf_ptmalloc *pt,
     for (size_t i = 0; status == CF_OK && i < cf_mem_nr_flaws(mem); i++)
         status = insert_flaw(&in, "memory", cf_mem_flaw(mem, i), err);
     for (size_t i = 0; status == CF_OK && i < cf_ptmalloc_nr_anomalies(pt); i++)
-        status = insert_anomaly(&in, cf_ptmalloc_anomaly(pt, i), err);
+        status = insert_anomaly(&in, cf_ptmalloc_anomaly(pt, i), cf_core_vouches(core), err);
     for (size_t i = 0; status == CF_OK && i < witness->nr_contradictions; i++)
         status = insert_contradiction(&in, &witness->contradictions[i], err);
     return status;

@@ -30,10 +30,20 @@ static void put_u64(struct writer *to, const char *key, uint64_t value) {
     put_row(to);
 }
 
+static const char *checksum_name(enum cf_checksum checksum) {
+    static const char *const names[] = {
+        [CF_CHECKSUM_NOT_PACKED] = "",
+        [CF_CHECKSUM_VERIFIED] = "verified",
+        [CF_CHECKSUM_NONE] = "none",
+    };
+    return names[checksum];
+}
+
 static void put_core(struct writer *to, const struct cf_mem *mem) {
     const struct cf_core *core = cf_mem_core(mem);
     put_u64(to, "core_bytes", cf_core_file_bytes(core));
     put_u64(to, "core_complete", cf_core_complete(core));
+    put_text(to, "archive_checksum", checksum_name(cf_core_checksum(core)));
     put_text(to, "core_producer", cf_core_producer_name(core));
     put_u64(to, "missing_bytes", cf_core_missing_bytes(core));
     put_text(to, "machine", cf_core_machine_name(core));

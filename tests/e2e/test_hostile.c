@@ -72,13 +72,14 @@ struct cutter {
     bool did;
 };
 
-static void cut(void *user, const char *stage, uint64_t done, uint64_t total) {
+static int cut(void *user, const char *stage, uint64_t done, uint64_t total) {
     struct cutter *cutter = user;
     (void)stage;
     (void)done;
     (void)total;
     if (cutter->steps_left > 0 && --cutter->steps_left == 0)
         cutter->did = truncate(core_path, cutter->to) == 0;
+    return 0;
 }
 
 static int analyze(const struct cf_context *ctx, const char *path, struct cf_err *err) {

@@ -38,7 +38,7 @@ fi
 
 # No header needs another one included first.
 headers=$(find include src -name '*.h' | sort)
-flags=$(pkg-config --cflags libelf libdw sqlite3 libarchive smartcols jansson 2>/dev/null)
+flags=$(pkg-config --cflags libelf libdw sqlite3 libarchive zlib smartcols jansson 2>/dev/null)
 # shellcheck disable=SC2086
 if ! ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wno-unused-function -Werror -Iinclude -Isrc \
     $flags -fsyntax-only -x c $headers; then

@@ -164,16 +164,17 @@ static const struct packing {
     const char *what;
     int format, filter;
     bool truncatable; /* a cut archive still gives what stands before the cut */
+    bool checked;     /* libarchive writes a checksum */
 } packings[] = {
-    {"gzip", ARCHIVE_FORMAT_RAW, ARCHIVE_FILTER_GZIP, true},
-    {"zstd", ARCHIVE_FORMAT_RAW, ARCHIVE_FILTER_ZSTD, true},
-    {"xz", ARCHIVE_FORMAT_RAW, ARCHIVE_FILTER_XZ, true},
-    {"lz4", ARCHIVE_FORMAT_RAW, ARCHIVE_FILTER_LZ4, true},
-    {"bzip2", ARCHIVE_FORMAT_RAW, ARCHIVE_FILTER_BZIP2, true},
-    {"tar", ARCHIVE_FORMAT_TAR_USTAR, ARCHIVE_FILTER_NONE, true},
-    {"tar.gz", ARCHIVE_FORMAT_TAR_GNUTAR, ARCHIVE_FILTER_GZIP, true},
-    {"tar.zst", ARCHIVE_FORMAT_TAR_PAX_RESTRICTED, ARCHIVE_FILTER_ZSTD, true},
-    {"zip", ARCHIVE_FORMAT_ZIP, ARCHIVE_FILTER_NONE, false},
+    {"gzip", ARCHIVE_FORMAT_RAW, ARCHIVE_FILTER_GZIP, true, true},
+    {"zstd", ARCHIVE_FORMAT_RAW, ARCHIVE_FILTER_ZSTD, true, false},
+    {"xz", ARCHIVE_FORMAT_RAW, ARCHIVE_FILTER_XZ, true, true},
+    {"lz4", ARCHIVE_FORMAT_RAW, ARCHIVE_FILTER_LZ4, true, true},
+    {"bzip2", ARCHIVE_FORMAT_RAW, ARCHIVE_FILTER_BZIP2, true, true},
+    {"tar", ARCHIVE_FORMAT_TAR_USTAR, ARCHIVE_FILTER_NONE, true, false},
+    {"tar.gz", ARCHIVE_FORMAT_TAR_GNUTAR, ARCHIVE_FILTER_GZIP, true, true},
+    {"tar.zst", ARCHIVE_FORMAT_TAR_PAX_RESTRICTED, ARCHIVE_FILTER_ZSTD, true, false},
+    {"zip", ARCHIVE_FORMAT_ZIP, ARCHIVE_FILTER_NONE, false, true},
 };
 enum { NR_PACKINGS = sizeof packings / sizeof *packings };
 
@@ -187,6 +188,8 @@ static void each_way_of_packing_gives_the_core_back(void **state) {
         assert_true(cf_input_is_unpacked(input));
         assert_false(cf_input_truncated(input));
         assert_false(cf_input_holes_are_evidence(input));
+        assert_true(cf_input_is_packed(input));
+        assert_int_equal(cf_input_is_checked(input), packings[i].checked);
         assert_same(input, &core, core.len);
         assert_int_equal(strstr(cf_input_name(input), "(core.77)") != NULL,
                          packings[i].format != ARCHIVE_FORMAT_RAW);
@@ -233,22 +236,18 @@ static void a_sparse_tar_gives_its_holes_back_exactly(void **state) {
     free(core.data);
 }
 
-static void the_largest_core_is_taken_from_among_other_files(void **state) {
+static const char program[64] = "\x7f"
+                                "ELF\2\1\1\0\0\0\0\0\0\0\0\0\3\0\x3e";
+
+static void the_core_is_found_among_other_files(void **state) {
     (void)state;
-    struct bytes small = core_bytes(8);
-    struct bytes large = core_bytes(200);
+    struct bytes core = core_bytes(200);
     static const char text[] = "Thread 1 was in abort().\n";
-    static const char program[64] = "\x7f"
-                                    "ELF\2\1\1\0\0\0\0\0\0\0\0\0\3\0\x3e";
     char *log = calloc(1, 3 << 20);
     assert_non_null(log);
     const struct member members[] = {
-        {"README", text, sizeof text - 1, false},
-        {"bin/prog", program, sizeof program, false},
-        {"a/core", small.data, small.len, false},
-        {"huge.log", log, 3 << 20, false},
-        {"b/core", large.data, large.len, false},
-        {"c/core", small.data, small.len, false},
+        {"README", text, sizeof text - 1, false}, {"bin/prog", program, sizeof program, false},
+        {"huge.log", log, 3 << 20, false},        {"b/core", core.data, core.len, false},
         {"empty", "", 0, false},
     };
     for (size_t i = 0; i < NR_PACKINGS; i++) {
@@ -256,13 +255,116 @@ static void the_largest_core_is_taken_from_among_other_files(void **state) {
             continue;
         pack(packings[i].format, packings[i].filter, members, sizeof members / sizeof *members);
         struct cf_input *input = open_path(place.path);
-        assert_same(input, &large, large.len);
+        assert_same(input, &core, core.len);
         assert_non_null(strstr(cf_input_name(input), "(b/core)"));
         cf_input_free(input);
     }
     free(log);
+    free(core.data);
+}
+
+static void two_cores_in_one_archive_are_both_named(void **state) {
+    (void)state;
+    struct bytes small = core_bytes(8);
+    struct bytes large = core_bytes(200);
+    const struct member members[] = {
+        {"a/core.1", small.data, small.len, false},
+        {"bin/prog", program, sizeof program, false},
+        {"b/core.2", large.data, large.len, false},
+    };
+    for (size_t i = 0; i < NR_PACKINGS; i++) {
+        struct cf_input *input = NULL;
+        struct cf_err err;
+        if (packings[i].format == ARCHIVE_FORMAT_RAW)
+            continue;
+        pack(packings[i].format, packings[i].filter, members, 3);
+        assert_int_equal(cf_input_open(NULL, place.path, &input, &err), CF_EINPUT);
+        assert_non_null(strstr(err.text, "2 cores (a/core.1, b/core.2)"));
+        pack(packings[i].format, packings[i].filter, members, 2);
+        cf_input_free(open_path(place.path));
+    }
     free(small.data);
     free(large.data);
+}
+
+/* Packs `core` into place.path and reads that back; its length. */
+static size_t packed_bytes(const struct bytes *core, int filter, unsigned char *out, size_t room) {
+    struct member member = {"core", core->data, core->len, false};
+    pack(ARCHIVE_FORMAT_RAW, filter, &member, 1);
+    CF_CLEANUP_CLOSE int fd = open(place.path, O_RDONLY | O_CLOEXEC);
+    ssize_t len = read(fd, out, room);
+    assert_in_range(len, 1, room - 1);
+    return (size_t)len;
+}
+
+static void two_packed_cores_in_one_archive_are_both_named(void **state) {
+    (void)state;
+    static unsigned char first[1 << 20], second[1 << 20];
+    struct bytes core = core_bytes(32);
+    size_t len = packed_bytes(&core, ARCHIVE_FILTER_ZSTD, first, sizeof first);
+    size_t second_len = packed_bytes(&core, ARCHIVE_FILTER_GZIP, second, sizeof second);
+    const struct member members[] = {{"core.1.zst", first, len, false},
+                                     {"core.2.gz", second, second_len, false}};
+    struct cf_input *input = NULL;
+    struct cf_err err;
+    pack(ARCHIVE_FORMAT_TAR_USTAR, ARCHIVE_FILTER_NONE, members, 2);
+    assert_int_equal(cf_input_open(NULL, place.path, &input, &err), CF_EINPUT);
+    assert_non_null(strstr(err.text, "2 cores (core.1.zst, core.2.gz)"));
+    free(core.data);
+}
+
+/* With one bit changed an archive is damaged, or the bit does not matter (a time, a name). What
+ * has a checksum never gives other bytes than were packed; what ends early gives a part of them. */
+static void one_changed_bit_gives_no_other_core(void **state) {
+    (void)state;
+    enum { FLIPS = 60 };
+    static unsigned char packed[1 << 21];
+    struct bytes core = core_bytes(96);
+    for (size_t i = 0; i < NR_PACKINGS; i++) {
+        struct member member = {"core", core.data, core.len, false};
+        unsigned refused = 0;
+        if (!packings[i].checked)
+            continue;
+        pack(packings[i].format, packings[i].filter, &member, 1);
+        CF_CLEANUP_CLOSE int fd = open(place.path, O_RDWR | O_CLOEXEC);
+        ssize_t len = read(fd, packed, sizeof packed);
+        assert_in_range(len, 1000, sizeof packed - 1);
+        for (size_t flip = 0; flip < FLIPS; flip++) {
+            size_t at = (size_t)len * flip / FLIPS + flip % 7;
+            unsigned char changed = (unsigned char)(packed[at] ^ (1u << flip % 8));
+            struct cf_input *input = NULL;
+            struct cf_err err = {.text = ""};
+            assert_int_equal(pwrite(fd, &changed, 1, (off_t)at), 1);
+            int status = cf_input_open(NULL, place.path, &input, &err);
+            assert_int_equal(pwrite(fd, &packed[at], 1, (off_t)at), 1);
+            refused += status != CF_OK;
+            if (status == CF_OK) {
+                if (packings[i].filter == ARCHIVE_FILTER_GZIP)
+                    assert_false(cf_input_truncated(input));
+                assert_same(input, &core,
+                            cf_input_truncated(input) ? file_bytes(cf_input_fd(input)) : core.len);
+                cf_input_free(input);
+            }
+        }
+        if (refused < FLIPS * 3 / 4)
+            fail_msg("%s: only %u of %d are refused", packings[i].what, refused, FLIPS);
+    }
+    free(core.data);
+}
+
+static void a_format_without_a_checksum_is_known_as_such(void **state) {
+    (void)state;
+    struct bytes core = core_bytes(32);
+    struct member member = {"core", core.data, core.len, false};
+    pack(ARCHIVE_FORMAT_RAW, ARCHIVE_FILTER_GZIP, &member, 1);
+    struct stat st;
+    assert_int_equal(stat(place.path, &st), 0);
+    assert_int_equal(truncate(place.path, st.st_size / 2), 0);
+    struct cf_input *input = open_path(place.path);
+    assert_true(cf_input_is_packed(input));
+    assert_false(cf_input_is_checked(input)); /* it stood behind the cut */
+    cf_input_free(input);
+    free(core.data);
 }
 
 static void a_core_packed_inside_an_archive_is_found(void **state) {
@@ -367,6 +469,7 @@ static void a_plain_core_is_used_where_it_lies(void **state) {
     write_file(core.data, core.len);
     struct cf_input *input = open_path(place.path);
     assert_false(cf_input_is_unpacked(input));
+    assert_false(cf_input_is_packed(input));
     assert_true(cf_input_holes_are_evidence(input));
     assert_false(cf_input_truncated(input));
     assert_string_equal(cf_input_name(input), place.path);
@@ -405,6 +508,7 @@ static void standard_input_is_read_from_a_pipe(void **state) {
     write_file(core.data, core.len);
     struct cf_input *input = open_through_a_pipe(place.path);
     assert_true(cf_input_is_unpacked(input));
+    assert_false(cf_input_is_packed(input));
     assert_false(cf_input_holes_are_evidence(input));
     assert_string_equal(cf_input_name(input), "standard input");
     assert_same(input, &core, core.len);
@@ -503,7 +607,11 @@ int main(void) {
         cmocka_unit_test(each_way_of_packing_gives_the_core_back),
         cmocka_unit_test(zeros_of_a_dense_archive_become_holes),
         cmocka_unit_test(a_sparse_tar_gives_its_holes_back_exactly),
-        cmocka_unit_test(the_largest_core_is_taken_from_among_other_files),
+        cmocka_unit_test(the_core_is_found_among_other_files),
+        cmocka_unit_test(two_cores_in_one_archive_are_both_named),
+        cmocka_unit_test(two_packed_cores_in_one_archive_are_both_named),
+        cmocka_unit_test(one_changed_bit_gives_no_other_core),
+        cmocka_unit_test(a_format_without_a_checksum_is_known_as_such),
         cmocka_unit_test(a_core_packed_inside_an_archive_is_found),
         cmocka_unit_test(a_cut_archive_gives_what_came_before_the_cut),
         cmocka_unit_test(an_archive_without_a_core_says_what_is_in_it),
