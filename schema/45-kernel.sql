@@ -21,13 +21,14 @@ CREATE TABLE kernel_mapping (
     rss_bytes INTEGER NOT NULL,
     anonymous_bytes INTEGER NOT NULL,
     swap_bytes INTEGER NOT NULL,
+    is_dontdump INTEGER NOT NULL,
     ours_bytes INTEGER
 );
 
 CREATE VIEW v_kernel_mapping AS
 SELECT start, printf('0x%x', start) AS start_hex, "end", printf('0x%x', "end") AS end_hex,
        "end" - start AS mapped_bytes, kind, label, rss_bytes, anonymous_bytes, swap_bytes,
-       ours_bytes, anonymous_bytes - ours_bytes AS difference_bytes
+       is_dontdump, ours_bytes, anonymous_bytes - ours_bytes AS difference_bytes
 FROM kernel_mapping;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
@@ -49,6 +50,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_kernel_mapping', 'rss_bytes', 'bytes', 'In memory, by the kernel.'),
 ('v_kernel_mapping', 'anonymous_bytes', 'bytes', 'Of it anonymous, by the kernel; of a file''s private mapping, the pages that were written.'),
 ('v_kernel_mapping', 'swap_bytes', 'bytes', 'Swapped out.'),
+('v_kernel_mapping', 'is_dontdump', '0/1', 'The process asked for it to be left out of cores (MADV_DONTDUMP; VmFlags dd).'),
 ('v_kernel_mapping', 'ours_bytes', 'bytes', 'Anonymous and in memory, by this analysis; NULL: a core cannot tell.'),
 ('v_kernel_mapping', 'difference_bytes', 'bytes', 'The kernel''s anonymous bytes less ours.');
 
@@ -57,3 +59,29 @@ INSERT INTO example_query (title, sql) VALUES
  'SELECT name, bytes, ours_bytes, difference_bytes, explanation FROM v_kernel'),
 ('By use: what does the kernel count, and what do we?',
  'SELECT kind, sum(rss_bytes) AS rss, sum(anonymous_bytes) AS anonymous, sum(ours_bytes) AS ours FROM v_kernel_mapping GROUP BY kind ORDER BY rss DESC');
+
+-- Writable memory of which the core has not one byte: the headers say that it was mapped, the file
+-- has nothing of it. The kernel leaves out so what was never written to, what the process itself
+-- excluded (MADV_DONTDUMP), and what coredump_filter excludes (shared mappings of files); the core
+-- is the same for all three. A smaps tells them apart: without a page in memory or in swap there
+-- was nothing to write.
+CREATE VIEW v_unknown_memory AS
+SELECT s.start, printf('0x%x', s.start) AS start_hex, s.end - s.start AS mapped_bytes, s.kind, s.file,
+       CASE WHEN k.is_dontdump THEN 'DONTDUMP' WHEN k.start IS NOT NULL THEN 'content'
+            ELSE 'unknown' END AS why,
+       k.rss_bytes + k.swap_bytes AS content_bytes
+FROM segment s LEFT JOIN kernel_mapping k ON k.start <= s.start AND k."end" > s.start
+WHERE substr(s.flags, 2, 1) = 'w' AND s.dumped_bytes = 0 AND s.missing_bytes = 0
+  AND s.kind IN ('anonymous', 'file', 'shared', 'unknown')
+  AND (k.start IS NULL OR k.rss_bytes + k.swap_bytes > 0)
+  AND (SELECT value FROM meta WHERE key = 'anonymous_dumped') IS NOT 0;
+
+INSERT INTO doc (object, "column", unit, text) VALUES
+('v_unknown_memory', '', '', 'One row for each writable mapping of which the core has not one byte, and of which nothing says that it was never written to. Pointers may stand there: what only they hold looks leaked.'),
+('v_unknown_memory', 'start', 'address', 'First byte.'),
+('v_unknown_memory', 'start_hex', 'text', 'The same in hex.'),
+('v_unknown_memory', 'mapped_bytes', 'bytes', 'Its address space.'),
+('v_unknown_memory', 'kind', 'text', 'As in v_segment.'),
+('v_unknown_memory', 'file', 'text', 'The file that is mapped; NULL: none.'),
+('v_unknown_memory', 'why', 'text', 'DONTDUMP: the process asked for it to be left out (smaps says so); content: smaps counts pages of it; unknown: never written to, or left out, the core does not tell.'),
+('v_unknown_memory', 'content_bytes', 'bytes', 'In memory or in swap by smaps; NULL: no smaps.');

@@ -95,6 +95,15 @@ UPDATE fact SET missing_roots = r.places, missing_stacks = r.stacks
 FROM (SELECT sum(missing_places) AS places,
     sum(missing_places) FILTER (WHERE kind = 'stack') AS stacks FROM root) r;
 
+-- Writable memory of which the core has nothing: what may stand there cannot be told.
+UPDATE fact SET unknown_memory_bytes = u.bytes, unknown_memory_mappings = nullif(u.mappings, 0),
+    unknown_file = u.file, dontdump_bytes = u.dontdump, content_lost_bytes = u.content
+FROM (SELECT sum(mapped_bytes) AS bytes, count(*) AS mappings,
+    (SELECT file FROM v_unknown_memory WHERE file IS NOT NULL
+     ORDER BY mapped_bytes DESC, start LIMIT 1) AS file,
+    sum(mapped_bytes) FILTER (WHERE why = 'DONTDUMP') AS dontdump,
+    sum(content_bytes) AS content FROM v_unknown_memory) u;
+
 -- What the live chunks are: the size, and the named type, that hold the most bytes.
 UPDATE fact SET big_size = b.size_bytes, big_chunks = b.chunks, big_bytes = b.bytes
 FROM (SELECT size_bytes, sum(chunks) AS chunks, sum(bytes) AS bytes

@@ -41,12 +41,22 @@ static int figure_of(const char *name, size_t bytes) {
     return -1;
 }
 
-/* "Rss:   12 kB"; lines that hold no size (VmFlags, THPeligible) are passed over. */
+/* "VmFlags: rd wr mr dd ": words of two letters. */
+static bool has_flag(const char *flags, const char *flag) {
+    for (const char *at = flags; (at = strstr(at, flag)) != NULL; at += 2)
+        if ((at == flags || at[-1] == ' ') && (at[2] == ' ' || at[2] == '\0'))
+            return true;
+    return false;
+}
+
+/* "Rss:   12 kB"; other lines that hold no size (THPeligible) are passed over. */
 static int take_figure(const struct cf_lines *lines, struct cf_smaps_mapping *row,
                        struct cf_err *err) {
     const char *colon = strchr(lines->text, ':');
     if (colon == NULL || colon == lines->text)
         return cf_lines_fault(lines, err, "'%.60s' is no line of smaps; " REMEDY, lines->text);
+    if (strncmp(lines->text, "VmFlags:", 8) == 0)
+        row->is_dontdump = has_flag(colon + 1, "dd");
     int figure = figure_of(lines->text, (size_t)(colon - lines->text));
     if (figure < 0)
         return CF_OK;

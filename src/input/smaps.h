@@ -37,6 +37,7 @@ struct cf_smaps_mapping {
     uint64_t end;
     uint64_t bytes[CF_NR_SMAPS_FIGURES];
     uint32_t known; /* a bit for each figure */
+    bool is_dontdump; /* VmFlags has dd: MADV_DONTDUMP, no core has it */
 };
 
 struct cf_smaps {

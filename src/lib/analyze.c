@@ -251,6 +251,8 @@ static int analyze(struct run *run, const char *db_path, enum cf_outcome *out, s
     if (status != CF_OK)
         return status;
     enum cf_outcome outcome = cf_reading_outcome(&run->reading);
+    if (outcome == CF_OUTCOME_WHOLE && cf_process_lacks_content(&run->process, run->reading.mem))
+        outcome = CF_OUTCOME_INCOMPLETE;
     status = store_tables(run, outcome, err);
     if (status == CF_OK)
         status = store_chunks(run, err);

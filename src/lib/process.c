@@ -117,6 +117,17 @@ int cf_process_store(const struct cf_process *process, const struct cf_reading *
     return status;
 }
 
+bool cf_process_lacks_content(const struct cf_process *process, const struct cf_mem *mem) {
+    for (size_t i = 0; i < process->kernel.mappings.len; i++) {
+        const struct cf_kernel_mapping *mapping = &process->kernel.mappings.items[i];
+        const struct cf_region *region = cf_mem_find(mem, mapping->start);
+        if (mapping->is_dontdump && mapping->rss_bytes + mapping->swap_bytes > 0 &&
+            (region == NULL || region->data_bytes == 0))
+            return true;
+    }
+    return false;
+}
+
 void cf_process_fini(struct cf_process *process) {
     cf_kernel_fini(&process->kernel);
     cf_cgroup_fini(&process->cgroup);

@@ -40,6 +40,8 @@ int cf_process_analyze(struct cf_process *process, const struct cf_reading *read
                        struct cf_err *err);
 int cf_process_store(const struct cf_process *process, const struct cf_reading *reading,
                      const struct cf_options *options, struct cf_db *db, struct cf_err *err);
+/* By smaps: a mapping that the process left out of its cores (MADV_DONTDUMP) had content. */
+bool cf_process_lacks_content(const struct cf_process *process, const struct cf_mem *mem);
 void cf_process_fini(struct cf_process *process);
 
 #endif

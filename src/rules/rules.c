@@ -10,9 +10,14 @@
 #define MIB "1048576"
 #define EVIDENCE                                                                                   \
     "CASE WHEN complete = 0 OR residency_source = 'none' OR corruptions > 0 THEN 'low'"          \
-    " WHEN residency_exact = 1 THEN 'high' ELSE 'medium' END"
+    " WHEN residency_exact = 1 AND coalesce(unknown_memory_bytes, 0) * 4 < resident_bytes"        \
+    " THEN 'high' ELSE 'medium' END"
+/* Room for a pointer to each chunk that was lost first. */
+#define UNSEEN_MAY_HOLD_IT "coalesce(unknown_memory_bytes, 0) / 4 >= max(leak_roots, 1)"
 #define LEAK_EVIDENCE                                                                              \
-    "CASE WHEN complete = 0 OR missing_roots > 0 OR corruptions > 0 THEN 'low' ELSE 'high' END"
+    "CASE WHEN complete = 0 OR missing_roots > 0 OR corruptions > 0"                              \
+    " OR " UNSEEN_MAY_HOLD_IT " THEN 'low'"                                                        \
+    " WHEN unknown_memory_bytes > 0 THEN 'medium' ELSE 'high' END"
 #define AT_LEAST "iif(residency_exact, 'exact', 'at-least')"
 
 /* The judgements' conditions, named so that each can stand on those before it. */
@@ -46,6 +51,11 @@
     "[All live chunks together are {live_bytes:bytes}; {live_absent_bytes:bytes} of that is not "  \
     "in memory. ]"
 #define HOLDER "[Held by {main_holder:text}: nothing else keeps {holder_bytes:bytes} alive. ]"
+/* Who says that nothing points somewhere says where he could not look. */
+#define UNSEEN_ROOTS                                                                               \
+    "[But {unknown_memory_bytes:bytes} of writable address space is not in the core, in "          \
+    "{unknown_memory_mappings:count} mapping{unknown_memory_mappings:s}: what only pointers from " \
+    "there hold looks leaked too. ][The largest file among them is {unknown_file:text}. ]"
 #define TRIM_NOW "malloc_trim(0) would return {releasable_bytes:amount} now"
 #define PINNED                                                                                     \
     "[; {pinned_bytes:bytes} is pinned by {pinning_chunks:count} live chunk{pinning_chunks:s} on " \
@@ -140,6 +150,20 @@ const struct cf_rule cf_rules[] = {
         .sql = "SELECT * FROM v_budget WHERE kind = 'managed heap' AND NOT is_anonymous",
     },
     {
+        /* To lose nearly all that it has is rarer than to have roots that were not seen. */
+        .code = "unseen-roots", .verdict = "unknown", .severity = "warning",
+        .when = MUCH_LEAKED " AND leak_percent >= 90 AND " UNSEEN_MAY_HOLD_IT,
+        .bytes = "leak_bytes", .confidence = "'low'", .exactness = "'bound'",
+        .title = "UNKNOWN: nothing in the core points to {leak_bytes:bytes} in {leak_chunks:count} "
+                 "live chunk{leak_chunks:s}, but {unknown_memory_bytes:bytes} of writable address "
+                 "space is not in the core and may hold them.",
+        .detail = "Leaked, or held from there: this core cannot tell. "
+                  "[The largest file among them is {unknown_file:text}. ]",
+        .advice = "Save /proc/PID/smaps together with the next core and hand it in (--smaps). For "
+                  "shared mappings of files: echo 0x3b > /proc/PID/coredump_filter before the core",
+        .sql = "SELECT * FROM v_unknown_memory ORDER BY mapped_bytes DESC",
+    },
+    {
         .code = "leak", .verdict = "leak", .severity = "critical",
         .when = MUCH_LEAKED,
         .bytes = "leak_bytes", .confidence = LEAK_EVIDENCE, .exactness = "'at-least'",
@@ -147,7 +171,7 @@ const struct cf_rule cf_rules[] = {
                  "chunk{leak_chunks:s}, {leak_percent:percent} of all that is live.",
         .detail = "[{leak_hung_chunks:count} of them {leak_hung_chunks:is} held by others of them "
                   "alone. ]Free memory that glibc keeps is {retained_free_bytes:amount}, and "
-                  TRIM_NOW ". Chunks that a stale word still points to are not counted.",
+                  TRIM_NOW ". Old pointer values may hide more. " UNSEEN_ROOTS,
         .advice = "Find who allocates chunks of these sizes and drops the last pointer to them",
         .sql = "SELECT * FROM v_leak ORDER BY bytes DESC",
     },
@@ -371,6 +395,23 @@ const struct cf_rule cf_rules[] = {
         .detail = "Names that come from it are right only if it is the file that ran.",
         .advice = "Link programs with --build-id, and keep bit 0x10 of coredump_filter.",
         .sql = "SELECT * FROM v_module WHERE symbols_verified = 0",
+    },
+    {
+        .code = "unknown-memory", .severity = "warning",
+        .when = "unknown_memory_bytes > 0",
+        .bytes = "unknown_memory_bytes",
+        .confidence = "iif(content_lost_bytes > 0, 'high', 'low')", .exactness = "'bound'",
+        .title = "{unknown_memory_bytes:bytes} of writable address space is unknown: the core has "
+                 "not one byte of {unknown_memory_mappings:count} "
+                 "mapping{unknown_memory_mappings:s}",
+        .detail = "[By smaps, {dontdump_bytes:bytes} of it is left out by MADV_DONTDUMP. ]"
+                  "[{content_lost_bytes:bytes} of it was in memory or in swap. ]"
+                  "Never written to, left out by the process (MADV_DONTDUMP), or by "
+                  "coredump_filter: the core is the same for all three. No figure counts what "
+                  "stands there, and no pointer from there was seen.",
+        .advice = "Save /proc/PID/smaps together with the core and hand it in (--smaps): it tells "
+                  "them apart",
+        .sql = "SELECT * FROM v_unknown_memory ORDER BY mapped_bytes DESC",
     },
     {
         .code = "core-incomplete", .severity = "warning",

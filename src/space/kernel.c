@@ -218,6 +218,7 @@ static int add_mappings(struct cf_kernel *kernel, const struct cf_smaps *smaps,
             .rss_bytes = row->bytes[CF_SMAPS_RSS],
             .anonymous_bytes = row->bytes[CF_SMAPS_ANONYMOUS],
             .swap_bytes = row->bytes[CF_SMAPS_SWAP],
+            .is_dontdump = row->is_dontdump,
         };
         judge_mapping(mapping, mem, claims);
     }

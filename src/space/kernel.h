@@ -41,6 +41,7 @@ struct cf_kernel_mapping {
     uint64_t rss_bytes;
     uint64_t anonymous_bytes;
     uint64_t swap_bytes;
+    bool is_dontdump; /* MADV_DONTDUMP */
     struct cf_resident_bytes ours; /* of the parts that count as anonymous */
 };
 

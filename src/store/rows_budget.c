@@ -92,7 +92,7 @@ static int add_kernel_mappings(struct cf_db *db, const struct cf_kernel *kernel,
     CF_CLEANUP_INSERT struct cf_insert in = {0};
     int status = cf_insert_begin(&in, db, "kernel_mapping",
                                  "start, \"end\", kind, label, rss_bytes, anonymous_bytes,"
-                                 " swap_bytes, ours_bytes",
+                                 " swap_bytes, is_dontdump, ours_bytes",
                                  err);
     for (size_t i = 0; status == CF_OK && i < kernel->mappings.len; i++) {
         const struct cf_kernel_mapping *row = &kernel->mappings.items[i];
@@ -103,6 +103,7 @@ static int add_kernel_mappings(struct cf_db *db, const struct cf_kernel *kernel,
         cf_insert_u64(&in, row->rss_bytes);
         cf_insert_u64(&in, row->anonymous_bytes);
         cf_insert_u64(&in, row->swap_bytes);
+        cf_insert_u64(&in, row->is_dontdump);
         cf_insert_u64_if(&in, row->ours.known, row->ours.bytes);
         status = cf_insert_row(&in, err);
     }

@@ -53,7 +53,9 @@ static int insert_segment(struct cf_insert *in, const struct cf_mem *mem,
     insert_build_id(in, file >= 0 ? cf_modules_of_file(modules, (size_t)file) : NULL);
     cf_insert_u64(in, segment->present_bytes);
     cf_insert_u64(in, segment->file_bytes - segment->present_bytes);
-    bool known = cf_mem_resident_bytes(mem, segment->vaddr, end, &resident);
+    /* What has nothing in the file may be full all the same (MADV_DONTDUMP). */
+    bool is_unknown = (segment->flags & PF_W) != 0 && segment->file_bytes == 0;
+    bool known = !is_unknown && cf_mem_resident_bytes(mem, segment->vaddr, end, &resident);
     cf_insert_u64_if(in, known, resident);
     return cf_insert_row(in, err);
 }

@@ -103,10 +103,19 @@ static void the_chain_that_is_held_is_reached_and_its_twin_is_lost(void **state)
         assert_true(is_lost_here(i));
 }
 
+/* All memory that may hold pointers is in this core, so nobody speaks of any that is not. */
+static void no_memory_is_called_unknown_where_every_root_is_in_the_core(void **state) {
+    (void)state;
+    assert_int_equal(e2e_number(run.db, "SELECT count(*) FROM v_unknown_memory", -1), 0);
+    assert_int_equal(e2e_number(run.db, "SELECT count(*) FROM v_finding WHERE"
+                                        " code = 'unknown-memory'", -1), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_chain_that_is_held_is_reached_and_its_twin_is_lost),
         cmocka_unit_test(each_block_is_scored_as_valgrind_does),
+        cmocka_unit_test(no_memory_is_called_unknown_where_every_root_is_in_the_core),
     };
     return cmocka_run_group_tests_name("leaks", tests, set_up, tear_down);
 }

@@ -179,9 +179,40 @@ static void run_leak_large(void) {
     wipe_stack();
 }
 
+/* Memory that no core has. */
+static void **unseen_new(size_t bytes) {
+    void **unseen = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
+    if (unseen == MAP_FAILED || madvise(unseen, bytes, MADV_DONTDUMP))
+        table_die("no mapping that is left out of cores");
+    return unseen;
+}
+
+/* All that there is, is held from memory that the core does not have. */
+static void run_unseen_roots(void) {
+    truth_expect("verdict", "unknown");
+    void **unseen = unseen_new(1 << 20);
+    for (size_t i = 0; i < 3000; i++)
+        memset(unseen[i] = truth_new(2000), 1, 2000);
+    wipe_stack();
+}
+
+/* A near miss: as much is lost as is held, and the memory that is left out holds a little of it. */
+static void run_leak_beside_unseen(void) {
+    truth_expect("verdict", "leak");
+    void **unseen = unseen_new(1 << 20);
+    for (size_t i = 0; i < 10; i++)
+        memset(unseen[i] = truth_new(2000), 1, 2000);
+    lose_some(300);
+    global_more = chain_new(5000, 1000, TRUTH_HELD, false);
+    wipe_stack();
+}
+
 const struct truth_scenario truth_leaks[] = {
     {"leak", "chains, rings and single chunks that nothing leads to", NULL, run_leak},
     {"leak-small", "a small leak beside much that is held", NULL, run_leak_small},
     {"leak-large", "leaked chunks in mappings of their own", NULL, run_leak_large},
+    {"unseen-roots", "all is held from memory that is in no core", NULL, run_unseen_roots},
+    {"leak-beside-unseen", "a leak, beside memory that is in no core", NULL,
+     run_leak_beside_unseen},
     {0},
 };
