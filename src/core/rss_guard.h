@@ -1,10 +1,12 @@
 /*
  * Gives the core's pages back while a pass reads it criss-cross. Each page that a read touches,
  * with the neighbours that the kernel maps along, counts as our memory; a pass that goes up through
- * the file drops what is behind it, one that follows pointers cannot know. So this one looks at
- * the thread's page faults now and then, and drops all pages when so many have come that they may
- * be CF_RSS_GUARD_BYTES. Where the same pages come again and again, dropping costs more than it is
- * worth: after `rereads` times the core it stops.
+ * the file drops what is behind it, one that follows pointers cannot know. So this one looks now
+ * and then how much of the process's memory is files' pages, and drops all of the core's when that
+ * has grown by CF_RSS_GUARD_BYTES. Faults alone do not say it: where the file system keeps large
+ * folios, one fault may map 2 MiB. They only say when a look is worth its system calls. Where the
+ * same pages come again and again, dropping costs more than it is worth: after `rereads` times the
+ * core it stops.
  */
 #ifndef CF_CORE_RSS_GUARD_H
 #define CF_CORE_RSS_GUARD_H
@@ -15,13 +17,15 @@
 
 enum {
     CF_RSS_GUARD_BYTES = 32 << 20,
-    CF_RSS_GUARD_STEPS = 256, /* between two looks */
+    CF_RSS_GUARD_STEPS = 64, /* between two looks at the faults */
+    CF_RSS_GUARD_FAULTS = 8, /* between two looks at the memory: 16 MiB of the largest folios */
 };
 
 struct cf_rss_guard {
     const struct cf_core *core;
     unsigned until_look;
     uint64_t faults_seen;
+    uint64_t file_bytes; /* of our memory, when it began and after the last drop */
     uint64_t drops;
     uint64_t drops_max;
 };

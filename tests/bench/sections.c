@@ -53,10 +53,13 @@ enum {
     HTML,
 };
 
+#define STOCK_INSERT                                                                               \
+    "rm -f " FOLDER "/stock.db; exec sqlite3 " FOLDER "/stock.db \"CREATE TABLE "                  \
+    "t(a INTEGER PRIMARY KEY, size, state); INSERT INTO t SELECT value*96, 96, value%2 FROM "      \
+    "generate_series(1,$N);\""
+
 static const struct command size_commands[] = {
-    [STOCK] = {.text = "rm -f " FOLDER "/stock.db; exec sqlite3 " FOLDER "/stock.db \"CREATE TABLE "
-                       "t(a INTEGER PRIMARY KEY, size, state); INSERT INTO t SELECT value*96, 96, "
-                       "value%2 FROM generate_series(1,$N);\""},
+    [STOCK] = {.text = STOCK_INSERT},
     [FAST] = {.text = ANALYZE(CORE, FAST_DB, " --no-reach")},
     [CAT] = {.text = "exec cat " CORE " > /dev/null"},
     [CAT_CP] = {.text = "cat " CORE " > /dev/null && exec cp " FAST_DB " " FOLDER "/copy.db"},
@@ -174,6 +177,40 @@ SCALE_SECTION(segment_section, segment_rows, 120000, "120,000 segments:",
 SCALE_SECTION(thread_section, thread_rows, 10000, "10,000 threads:",
               START DUMP("scale threads $N", "core") DUMP("scale threads $N2", "core2") WARM, 2e9);
 
+/* ---- seven arenas, sizes at random ---- */
+
+static const struct command random_commands[] = {
+    [STOCK] = {.text = STOCK_INSERT},
+    [FAST] = {.text = ANALYZE(CORE, FAST_DB, " --no-reach")},
+    [2] = {.text = ANALYZE(CORE, ALL_DB, "")},
+};
+
+static const struct row random_rows[] = {
+    {"seven arenas, sizes at random: `analyze --no-reach` / sqlite3's inserts, CPU",
+     {FAST, CPU, NULL}, {STOCK, CPU, NULL}, FIXED, 0.15, 0},
+    {"the same with everything on, CPU", {2, CPU, NULL}, {STOCK, CPU, NULL}, FIXED, 2.0, 0},
+    {"the same: `analyze`, anonymous memory", {2, ANONYMOUS, NULL}, NONE, MEMORY_OWN, 0, 0},
+    {"the same: `analyze`, all that is resident", {2, RSS, NULL}, NONE, MEMORY_ALL, 0, 0},
+};
+
+/* The kernel writes a core page by page. Read back from the disk, a file system that has large
+ * folios keeps it in such, and a fault maps all of one. */
+#define READ_BACK(core)                                                                            \
+    "cp --sparse=always " core " back && mv back " core " && sync " core " && dd if=" core         \
+    " iflag=nocache count=0 && " READ(core)
+
+static const struct section random_section = {
+    .title = "5,000,000 chunks of sizes at random in seven arenas:",
+    .prepare = START DUMP("big $N 7 random", "core") READ_BACK("core"),
+    .heap_bytes = HEAP_BYTES,
+    .commands = random_commands,
+    .nr_commands = COUNT(random_commands),
+    .rows = random_rows,
+    .nr_rows = COUNT(random_rows),
+    .nr = 5000000,
+    .room_bytes = 3e9,
+};
+
 /* ---- one large thing ---- */
 
 static const struct command large_commands[] = {
@@ -217,6 +254,7 @@ static const struct section chunk_section = {
 };
 
 const struct section *const scale_sections[] = {
-    &arena_section, &heap_section, &segment_section, &thread_section, &hole_section, &chunk_section,
+    &random_section, &arena_section, &heap_section, &segment_section,
+    &thread_section, &hole_section,  &chunk_section,
 };
 const size_t nr_scale_sections = COUNT(scale_sections);

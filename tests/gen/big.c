@@ -1,6 +1,7 @@
 /*
- * big CHUNKS [THREADS]: a heap of exactly CHUNKS chunks of 91 bytes on average, in the main arena
- * and in those of THREADS - 1 more threads (4 threads unless told), then abort(). For `make bench`.
+ * big CHUNKS [THREADS [random]]: a heap of exactly CHUNKS chunks of 91 bytes on average, in the
+ * main arena and in those of THREADS - 1 more threads (4 threads unless told), then abort(). For
+ * `make bench`. With `random` sizes are any from 32 to 304 bytes alike.
  *
  * Sizes are mixed as in real heaps, with a large one now and then: every third chunk is free, but
  * no two neighbours are, so that none are joined. Each live chunk points to the next one and to one
@@ -49,6 +50,12 @@ static uint32_t next_random(uint32_t *state) {
     return *state;
 }
 
+static bool any_size;
+
+static size_t any_request(uint32_t random) {
+    return 24 + random % 272;
+}
+
 static bool is_temporary(uint64_t i) {
     return i % 3 == 1;
 }
@@ -58,7 +65,8 @@ static void make_chunks(struct part *part) {
     uint32_t random = 1 + (uint32_t)(part - parts);
     struct node **tail = &part->first;
     for (uint64_t i = 0; i < part->nr_chunks; i++) {
-        struct node *node = malloc(request_size(i, next_random(&random) >> 8));
+        uint32_t any = next_random(&random) >> 8;
+        struct node *node = malloc(any_size ? any_request(any) : request_size(i, any));
         if (!node || !remembered)
             _exit(1);
         *node = (struct node){.other = remembered[random % REMEMBERED], .value = i};
@@ -105,8 +113,9 @@ static void *work(void *arg) {
 int main(int argc, char **argv) {
     uint64_t chunks = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
     unsigned long threads = argc > 2 ? strtoul(argv[2], NULL, 10) : 4;
-    if (!chunks || !threads || threads > MAX_THREADS) {
-        fprintf(stderr, "usage: big CHUNKS [THREADS]\n");
+    any_size = argc > 3 && strcmp(argv[3], "random") == 0;
+    if (!chunks || !threads || threads > MAX_THREADS || (argc > 3 && !any_size)) {
+        fprintf(stderr, "usage: big CHUNKS [THREADS [random]]\n");
         return 2;
     }
     mallopt(M_MXFAST, 0); /* free chunks go to bins, not to fastbins of millions */

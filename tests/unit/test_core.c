@@ -9,11 +9,14 @@
 #include <cmocka.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "core/core.h"
+#include "core/reader.h"
+#include "core/rss_guard.h"
 #include "synth.h"
 
 static const enum cf_machine machines[] = {CF_MACHINE_X86_64, CF_MACHINE_I386, CF_MACHINE_AARCH64};
@@ -665,8 +668,82 @@ static void vector_registers_are_the_threads(void **state) {
     synth_free(synth);
 }
 
+enum { LARGE_BYTES = 80 << 20, LARGE_AT = 0x50000000 };
+
+static struct synth *large_core(void) {
+    struct synth *synth = synth_new(CF_MACHINE_X86_64);
+    synth_thread(synth, 1, 6, 0, 0);
+    synth_segment(synth, LARGE_AT, LARGE_BYTES, SYNTH_RW);
+    synth_put_word(synth, LARGE_AT + LARGE_BYTES - 8, 0xdead);
+    return synth;
+}
+
+static void *populate(void *bytes) {
+    uintptr_t page = (uintptr_t)bytes & ~(uintptr_t)4095;
+    int rc = madvise((void *)page, LARGE_BYTES - 4096, 22 /* MADV_POPULATE_READ, Linux 5.14 */);
+    return rc == 0 ? NULL : bytes;
+}
+
+/* As where a file system keeps large folios and one fault maps as much as 500 small ones; here by a
+ * thread whose faults are not ours. */
+static void a_guard_sees_what_few_faults_map(void **state) {
+    (void)state;
+    struct synth *synth = large_core();
+    struct cf_core *core = open_core(synth);
+    const struct cf_segment *segment = cf_core_segment(core, 0);
+    const unsigned char *bytes = cf_core_bytes(core, segment->offset, LARGE_BYTES);
+    struct cf_rss_guard guard = cf_rss_guard_make(core, LARGE_BYTES, 1);
+    pthread_t thread;
+    void *failed;
+    assert_int_equal(pthread_create(&thread, NULL, populate, (void *)(uintptr_t)bytes), 0);
+    assert_int_equal(pthread_join(thread, &failed), 0);
+    if (failed != NULL)
+        skip();
+    volatile unsigned char *small = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE,
+                                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(small, MAP_FAILED);
+    for (unsigned i = 0; i < 16; i++)
+        small[i << 12] = 1;
+    for (unsigned i = 0; i < CF_RSS_GUARD_STEPS; i++)
+        cf_rss_guard_step(&guard);
+    assert_int_equal(guard.drops, 1);
+    assert_int_equal(munmap((void *)(uintptr_t)small, 1 << 20), 0);
+    cf_core_free(core);
+    synth_free(synth);
+}
+
+/* In any order, across the buffer's ends, and not beyond the file's. */
+static void a_reader_gives_the_files_bytes(void **state) {
+    (void)state;
+    struct synth *synth = large_core();
+    for (uint64_t at = 0; at < 1 << 20; at += 8)
+        synth_put_word(synth, LARGE_AT + at, at * 0x9e3779b97f4a7c15u);
+    struct cf_core *core = open_core(synth);
+    uint64_t start = cf_core_segment(core, 0)->offset, avail;
+    static const uint64_t steps[] = {8, 24, 4096, 65536, 100000, 300000, 12345};
+    struct cf_core_reader reader;
+    assert_true(cf_core_reader_init(&reader, core));
+    for (uint64_t at = 0, i = 0; i < 2000; i++) {
+        uint64_t bytes = 1 + i * 37 % CF_CORE_READER_LEAST;
+        const unsigned char *got = cf_core_reader_at(&reader, start + at, bytes, &avail);
+        assert_non_null(got);
+        assert_true(avail >= bytes);
+        assert_memory_equal(got, cf_core_bytes(core, start + at, avail), (size_t)avail);
+        at = (at + steps[i % 7]) % (1 << 20);
+    }
+    uint64_t end = cf_core_file_bytes(core);
+    assert_null(cf_core_reader_at(&reader, end - 4, 8, &avail));
+    assert_null(cf_core_reader_at(&reader, end + (1ull << 40), 8, &avail));
+    assert_non_null(cf_core_reader_at(&reader, end - 8, 8, &avail));
+    cf_core_reader_fini(&reader);
+    cf_core_free(core);
+    synth_free(synth);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_guard_sees_what_few_faults_map),
+        cmocka_unit_test(a_reader_gives_the_files_bytes),
         cmocka_unit_test(a_core_of_each_machine_is_read_whole),
         cmocka_unit_test(segments_are_those_of_the_headers),
         cmocka_unit_test(each_thread_has_its_own_thread_pointer),
