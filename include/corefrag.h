@@ -73,7 +73,8 @@ enum cf_outcome {
     CF_OUTCOME_WHOLE = 0,
     CF_OUTCOME_INCOMPLETE, /* done, but the core is incomplete */
     CF_OUTCOME_NO_HEAP,    /* done, but there is no glibc malloc heap in it */
-    CF_OUTCOME_CORRUPT,    /* done, but the heap is inconsistent where the core is complete */
+    CF_OUTCOME_CORRUPT,    /* done, but the heap is corrupt where the core is complete, or malloc
+                              says so */
 };
 
 /* Which chunks the database lists. */

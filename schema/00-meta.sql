@@ -53,6 +53,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('meta key', 'residency_exact', '0/1', '1: resident figures are exact. 0: they are "at least", and NULL where nothing is known.'),
 ('meta key', 'safe_linking', '0/1', 'The links of tcache and fastbins are mangled (glibc 2.32 and later).'),
 ('meta key', 'chunks', 'text', 'What v_chunk holds: all, free (chunks that the program does not hold), none.'),
+('meta key', 'abort_message', 'text', 'With what malloc stopped the program, where that is one of its own messages; empty: it did not; NULL: libc''s data is not in the core.'),
 ('meta key', 'previews', '0/1', '1: v_preview holds words of the process''s memory (--previews). 0: no bytes of it are in this database, but names of files, symbols and types, and the settings of malloc in its environment (v_tunable).'),
 ('meta key', 'reachability', '0/1', '1: live chunks were examined for reachability.'),
 ('meta key', 'threads', 'count', 'Threads in the core.'),

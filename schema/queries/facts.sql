@@ -10,7 +10,7 @@ UPDATE fact SET outcome = m.outcome, complete = m.complete, missing_bytes = m.mi
     anonymous_dumped = m.anonymous_dumped, residency_exact = m.residency_exact,
     residency_source = m.residency_source, examined = m.examined, producer = m.producer,
     page_bytes = m.page_bytes, cpus = m.cpus, arena_limit = m.arena_limit,
-    arena_limit_formula = m.arena_limit_formula
+    arena_limit_formula = m.arena_limit_formula, abort_message = m.abort_message
 FROM (SELECT
     CAST(max(value) FILTER (WHERE key = 'outcome') AS INTEGER) AS outcome,
     CAST(max(value) FILTER (WHERE key = 'core_complete') AS INTEGER) AS complete,
@@ -23,7 +23,8 @@ FROM (SELECT
     CAST(max(value) FILTER (WHERE key = 'page_bytes') AS INTEGER) AS page_bytes,
     CAST(max(value) FILTER (WHERE key = 'cpus') AS INTEGER) AS cpus,
     CAST(max(value) FILTER (WHERE key = 'arena_limit') AS INTEGER) AS arena_limit,
-    max(value) FILTER (WHERE key = 'arena_limit_formula') AS arena_limit_formula
+    max(value) FILTER (WHERE key = 'arena_limit_formula') AS arena_limit_formula,
+    nullif(max(value) FILTER (WHERE key = 'abort_message'), '') AS abort_message
     FROM meta) m;
 
 UPDATE fact SET arena_max = t.arena_max, trim_threshold = t.trim_threshold,
@@ -69,7 +70,7 @@ FROM (SELECT count(*) AS arenas, sum(coalesce(system_bytes, mapped_bytes) > 0) A
 UPDATE fact SET live_resident_bytes = w.live + mmapped_resident_bytes,
     retained_free_bytes = w.releasable + w.pinned + w.top + w.cached + w.edge,
     releasable_bytes = w.releasable, pinned_bytes = w.pinned,
-    top_cached_bytes = w.top + w.cached, edge_bytes = w.edge, arena_fixed_bytes = w.fixed
+    cached_bytes = w.cached, top_cached_bytes = w.top + w.cached, edge_bytes = w.edge, arena_fixed_bytes = w.fixed
 FROM (SELECT sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'live') AS live,
     sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'releasable') AS releasable,
     sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'pinned') AS pinned,
@@ -78,9 +79,18 @@ FROM (SELECT sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'live') AS li
     sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'edge') AS edge,
     sum(bytes) FILTER (WHERE arena_id > 0 AND class = 'overhead') +
     sum(bytes) FILTER (WHERE arena_id > 0 AND class = 'top') +
-    sum(bytes) FILTER (WHERE arena_id > 0 AND class = 'cached') +
     sum(bytes) FILTER (WHERE arena_id > 0 AND class = 'edge') AS fixed
     FROM waste) w;
+
+-- Thread caches; whose thread is gone is known only where that of some is.
+UPDATE fact SET caches = t.caches,
+    dead_caches = iif(t.told > 0, t.dead, NULL),
+    dead_cache_chunks = iif(t.told > 0, t.chunks, NULL),
+    dead_cache_bytes = iif(t.told > 0, t.bytes, NULL)
+FROM (SELECT count(*) FILTER (WHERE chunks > 0) AS caches, count(thread_id) AS told,
+    count(*) FILTER (WHERE thread_id IS NULL AND chunks > 0) AS dead,
+    coalesce(sum(chunks) FILTER (WHERE thread_id IS NULL), 0) AS chunks,
+    coalesce(sum(bytes) FILTER (WHERE thread_id IS NULL), 0) AS bytes FROM tcache) t;
 
 UPDATE fact SET kept_large_bytes = max(coalesce(main_top_bytes, 0) - 131072, 0) +
     coalesce((SELECT sum(resident_bytes) FROM hole_histogram WHERE from_bytes >= 131072), 0);
@@ -188,6 +198,36 @@ FROM (SELECT count(*) AS anomalies, count(*) FILTER (WHERE is_corruption) AS cor
     count(*) FILTER (WHERE code IN ('notes-cut', 'headers-cut', 'files-cut', 'segment-count',
                                     'segment-count-lost', 'no-segments')) AS damaged_tables
     FROM anomaly) a;
+
+-- Where the first damage is, and the nearest chunk below it, which is the suspect.
+UPDATE fact SET damaged_address = printf('0x%x', d.address)
+FROM (SELECT address FROM anomaly WHERE is_corruption AND address IS NOT NULL
+    ORDER BY anomaly_id LIMIT 1) d;
+
+UPDATE fact SET suspect_address = c.user_address_hex, suspect_size = c.size_bytes,
+    suspect_state = c.state
+FROM (SELECT (SELECT address FROM chunk WHERE address < d.address AND address >= d.start
+              ORDER BY address DESC LIMIT 1) AS address
+    FROM (SELECT a.address, (SELECT start FROM heap WHERE start <= a.address
+                             ORDER BY start DESC LIMIT 1) AS start
+        FROM anomaly a WHERE a.is_corruption AND a.address IS NOT NULL
+        ORDER BY a.anomaly_id LIMIT 1) d) s, v_chunk c
+WHERE c.address = s.address;
+
+UPDATE fact SET crash_tid = t.tid
+FROM (SELECT tid FROM thread WHERE is_crashing ORDER BY thread_id LIMIT 1) t
+WHERE EXISTS (SELECT 1 FROM meta WHERE key = 'signal' AND value > 0);
+
+UPDATE fact SET crash_frames = f.functions
+FROM (SELECT group_concat(function, ' <- ') AS functions
+    FROM (SELECT function FROM frame
+        WHERE thread_id = (SELECT thread_id FROM thread WHERE is_crashing ORDER BY thread_id LIMIT 1)
+        AND function IS NOT NULL AND function NOT IN ('__pthread_kill_implementation',
+            '__pthread_kill_internal', 'pthread_kill', 'raise', 'gsignal', 'abort',
+            '__libc_message', '__libc_message_impl', 'malloc_printerr',
+            '__libc_start_call_main', '__libc_start_main', '_start', 'start_thread', 'clone3')
+        ORDER BY frame LIMIT 4)) f
+WHERE crash_tid IS NOT NULL;
 
 UPDATE fact SET missing_heap_bytes =
     (SELECT sum(min(h.end, s.end) - max(h.start, s.start + s.dumped_bytes))

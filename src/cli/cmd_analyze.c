@@ -135,7 +135,7 @@ static void say_outcome(enum cf_outcome outcome, const struct cli_analysis *anal
         cli_say("%s holds no glibc malloc heap", analysis->core);
         return;
     case CF_OUTCOME_CORRUPT:
-        cli_say("the heap in %s is inconsistent: see v_anomaly in %s", analysis->core,
+        cli_say("the heap in %s is corrupt: see v_verdict and v_anomaly in %s", analysis->core,
                 analysis->db);
         return;
     }

@@ -9,6 +9,7 @@
 #include "space/allocators.h"
 #include "runtime/golang.h"
 #include "base/cleanup.h"
+#include "libc/abortmsg.h"
 #include "base/err.h"
 #include "lib/check_symbols.h"
 #include "lib/door.h"
@@ -125,6 +126,9 @@ static void add_malloc(const struct cf_reading *reading, struct cf_table *table)
                   plural(arenas), heaps, plural(heaps),
                   cf_format_bytes(bytes, heap_bytes(map), false), caches, plural(caches), mmapped,
                   plural(mmapped));
+    const char *abort_text = cf_abort_find(reading->found).text;
+    if (abort_text != NULL)
+        cf_table_fact(table, "malloc said", "%s", abort_text);
     uint64_t anomalies = cf_ptmalloc_nr_anomalies_seen(reading->pt);
     if (anomalies == 0)
         cf_table_fact(table, "checks", "sizes, flags, bins and caches agree with each other");
@@ -167,7 +171,9 @@ static void add_verdict(const struct cf_reading *reading, struct cf_section *sec
                      "without any heap (coredump_filter lacked bit 0x1).";
         break;
     case CF_OUTCOME_CORRUPT:
-        text = "INCONSISTENT: the heap contradicts itself where the core is whole.";
+        text = cf_abort_find(reading->found).state == CF_ABORT_MALLOC
+                   ? "CORRUPT: malloc itself found its heap damaged, and stopped the program."
+                   : "INCONSISTENT: the heap contradicts itself where the core is whole.";
         break;
     }
     cf_section_text(section, CF_TONE_LEAD, "%s", text);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "libc/abortmsg.h"
+
 static int open_core(const struct cf_context *ctx, struct cf_reading *reading, struct cf_err *err) {
     const struct cf_core_origin origin = {
         .holes_are_ours = !cf_input_holes_are_evidence(reading->input),
@@ -88,7 +90,7 @@ static bool is_corrupt(const struct cf_reading *reading) {
 }
 
 enum cf_outcome cf_reading_outcome(const struct cf_reading *reading) {
-    if (is_corrupt(reading))
+    if (is_corrupt(reading) || cf_abort_find(reading->found).state == CF_ABORT_MALLOC)
         return CF_OUTCOME_CORRUPT;
     if (!cf_core_complete(reading->core))
         return CF_OUTCOME_INCOMPLETE;

@@ -46,7 +46,8 @@ int cf_reading_settle(const struct cf_reading *reading, int status, struct cf_er
 
 bool cf_reading_has_heap(const struct cf_reading *reading);
 /*
- * How the core is to be judged. Corruption is said first: it is the more surprising. Without a
+ * How the core is to be judged. Corruption is said first: it is the more surprising; it is there
+ * too where malloc itself saw it and stopped the program, whatever the walk finds. Without a
  * heap, an incomplete core may just have lost it.
  */
 enum cf_outcome cf_reading_outcome(const struct cf_reading *reading);

@@ -45,6 +45,8 @@ static const char *describe_roots(const struct cf_report *report, char *out, siz
 /* Why the confidence in this verdict is what it is. */
 static const char *describe_evidence(const struct cf_report *report, const char *code,
                                      const char *confidence, char *out, size_t bytes) {
+    if (strcmp(code, "corrupt") == 0 && cf_report_fact(report, "abort_message")->is_known)
+        return "these are glibc's own words; who wrote there is not in the core";
     if (cf_report_fact_i64(report, "corruptions") > 0)
         return "the heap is damaged";
     if (cf_report_meta_i64(report, "core_complete") == 0)

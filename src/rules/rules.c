@@ -34,6 +34,10 @@
     " AND arena_fixed_bytes * 2 >= heap_resident_bytes"                                          \
     " AND arena_fixed_bytes * 2 >= mapped_bytes" /* not what a load left behind */               \
     " AND arena_fixed_bytes > releasable_bytes + pinned_bytes"
+/* Caches belong to threads: fewer arenas would not empty them. */
+#define MUCH_CACHED                                                                                \
+    "caches > 0 AND cached_bytes >= 2 * " MIB " AND cached_bytes * 2 >= heap_resident_bytes"      \
+    " AND tcache_bytes * 2 >= cached_bytes"
 #define MUCH_KEPT                                                                                  \
     "retained_free_bytes >= 4 * " MIB " AND retained_percent >= 40"                              \
     " AND (releasable_bytes + pinned_bytes) * 4 >= retained_free_bytes"
@@ -57,6 +61,13 @@
     "{unknown_memory_mappings:count} mapping{unknown_memory_mappings:s}: what only pointers from " \
     "there hold looks leaked too. ][The largest file among them is {unknown_file:text}. ]"
 #define TRIM_NOW "malloc_trim(0) would return {releasable_bytes:amount} now"
+#define CRASHED "[, in thread {crash_tid:text}][, {crash_frames:text}]"
+#define SUSPECT                                                                                    \
+    "[The header at {damaged_address:text} was overwritten, probably from below: there stands a "  \
+    "{suspect_state:text} chunk of {suspect_size:bytes} (malloc returned {suspect_address:text}). ]"
+#define STILL_EXACT                                                                                \
+    "malloc holds {heap_resident_bytes:amount}, {live_resident_bytes:amount} of it live: exact "   \
+    "but for what stands at the damage."
 #define PINNED                                                                                     \
     "[; {pinned_bytes:bytes} is pinned by {pinning_chunks:count} live chunk{pinning_chunks:s} on " \
     "the same pages][, most of it by those of {main_pinner_size:bytes}]"       \
@@ -64,6 +75,31 @@
 
 const struct cf_rule cf_rules[] = {
     /* Verdicts, the first that speaks wins. */
+    {
+        .code = "stopped-by-malloc", .verdict = "corrupt", .severity = "critical",
+        .when = "abort_message IS NOT NULL",
+        .bytes = "NULL", .confidence = "'high'", .exactness = "'exact'",
+        .title = "CORRUPT: glibc stopped the program: \"{abort_message:text}\"" CRASHED ".",
+        .detail = "[{corruptions:count} place{corruptions:s} of the heap {corruptions:is} found "
+                  "damaged. ]" SUSPECT "Memory was overwritten, or freed twice, before that call "
+                  "and maybe long before: malloc looks only where it works. " STILL_EXACT,
+        .advice = "[Look at writes through the chunk at {suspect_address:text} (corefrag explain "
+                  "says who holds it). ]Run the program under AddressSanitizer or valgrind",
+        .sql = "SELECT * FROM v_anomaly WHERE is_corruption",
+    },
+    {
+        .code = "heap-damaged", .verdict = "corrupt", .severity = "critical",
+        .when = "corruptions > 0",
+        .bytes = "NULL", .confidence = "'medium'", .exactness = "'exact'",
+        .title = "CORRUPT: malloc's heap is damaged in {corruptions:count} "
+                 "place{corruptions:s}[, the first at {damaged_address:text}]" CRASHED ".",
+        .detail = "Headers, links or counts contradict each other where the core is complete: "
+                  "memory was overwritten, or the process was in the middle of malloc. " SUSPECT
+                  STILL_EXACT,
+        .advice = "[Look at writes through the chunk at {suspect_address:text} (corefrag explain "
+                  "says who holds it). ]Run the program under AddressSanitizer or valgrind",
+        .sql = "SELECT * FROM v_anomaly WHERE is_corruption",
+    },
     {
         .code = "no-heap-in-core", .verdict = "unknown", .severity = "critical",
         .when = NO_HEAP " AND complete = 0",
@@ -176,13 +212,26 @@ const struct cf_rule cf_rules[] = {
         .sql = "SELECT * FROM v_leak ORDER BY bytes DESC",
     },
     {
+        .code = "cached", .verdict = "cached", .severity = "warning",
+        .when = MUCH_CACHED,
+        .bytes = "cached_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
+        .title = "HELD BY THREAD CACHES: {cached_bytes:bytes} of {heap_resident_bytes:bytes} "
+                 "resident heap waits, freed, in the caches of {caches:count} thread{caches:s}; "
+                 "{live_resident_bytes:amount} is live.",
+        .detail = NO_LEAK "Only its own thread can use what a cache holds; " TRIM_NOW ", since it "
+                  "leaves caches alone, and fewer arenas would not change it.",
+        .advice = "glibc.malloc.tcache_count=0 (in GLIBC_TUNABLES; the default is 7 chunks of each "
+                  "size), or fewer threads",
+        .sql = "SELECT * FROM v_tcache ORDER BY bytes DESC",
+    },
+    {
         .code = "arena-blowup", .verdict = "arena-blowup", .severity = "warning",
         .when = MANY_ARENAS,
         .bytes = "arena_fixed_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
         .title = "TOO MANY ARENAS: {used_arenas:count} arenas cost {arena_fixed_bytes:bytes} of "
                  "{heap_resident_bytes:bytes} resident heap just by being there; "
                  "{live_resident_bytes:amount} is live.",
-        .detail = NO_LEAK "Their tops, caches and headers are the larger part of it; " TRIM_NOW
+        .detail = NO_LEAK "Their tops, edges and headers are the larger part of it; " TRIM_NOW
                   ", since it leaves the tops of threads' arenas alone.",
         .advice = NULL,
         .sql = "SELECT class, sum(bytes) FROM v_waste WHERE arena_id > 0 GROUP BY class",
@@ -311,12 +360,25 @@ const struct cf_rule cf_rules[] = {
         .when = "used_arenas > 4 AND arena_fixed_bytes >= " MIB,
         .bytes = "arena_fixed_bytes", .confidence = "'medium'", .exactness = "'bound'",
         .title = "MALLOC_ARENA_MAX=2 saves at the most {arena_fixed_bytes:bytes}",
-        .detail = "That is the fixed cost (overhead, tops, caches, edges) of the arenas beside "
-                  "main. Holes would move into the arenas that remain and stay there.",
+        .detail = "That is the fixed cost (overhead, tops, edges) of the arenas beside main. Holes "
+                  "would move into the arenas that remain and stay there, and caches belong to "
+                  "threads.",
         .advice = "MALLOC_ARENA_MAX=2 saves the fixed cost of {spare_arenas:count} arenas; holes "
                   "in the other two would stay, and threads would wait for them",
         .sql = "SELECT arena_id, sum(bytes) FROM v_waste WHERE arena_id > 0 AND class IN "
-               "('overhead', 'top', 'cached', 'edge') GROUP BY arena_id ORDER BY 2 DESC",
+               "('overhead', 'top', 'edge') GROUP BY arena_id ORDER BY 2 DESC",
+    },
+    {
+        .code = "what-if-tcache", .severity = "what-if",
+        .when = "caches > 0 AND cached_bytes >= " MIB " AND tcache_bytes * 2 >= cached_bytes",
+        .bytes = "min(tcache_bytes, cached_bytes)",
+        .confidence = "'medium'", .exactness = "'bound'",
+        .title = "Without thread caches (glibc.malloc.tcache_count=0) up to "
+                 "{tcache_bytes:bytes} more could go back, beyond what malloc_trim(0) gives now",
+        .detail = "What caches hold would lie in bins, where neighbours merge; how much of that "
+                  "fills whole pages shows only in a run without them, which takes a lock a block.",
+        .advice = "GLIBC_TUNABLES=glibc.malloc.tcache_count=0, or fewer threads",
+        .sql = "SELECT * FROM v_tcache ORDER BY bytes DESC",
     },
     {
         .code = "what-if-thresholds", .severity = "what-if",
@@ -353,6 +415,18 @@ const struct cf_rule cf_rules[] = {
         .sql = "SELECT * FROM v_leak ORDER BY bytes DESC",
     },
     {
+        .code = "dead-caches", .severity = "warning",
+        .when = "dead_cache_bytes > 0 AND caches > 0",
+        .bytes = "dead_cache_bytes", .confidence = "iif(complete, 'high', 'low')",
+        .exactness = "'exact'",
+        .title = "{dead_cache_bytes:bytes} in {dead_cache_chunks:count} chunk{dead_cache_chunks:s} "
+                 "stands in {dead_caches:count} cache{dead_caches:s} of threads that are gone",
+        .detail = "No thread can take from them again: after fork() in a program with threads, the "
+                  "child keeps the caches of all, and glibc 2.26 leaks them when a thread ends.",
+        .advice = "Fork before threads are started, or let the child exec",
+        .sql = "SELECT * FROM v_tcache WHERE thread_id IS NULL ORDER BY bytes DESC",
+    },
+    {
         .code = "idle-arenas", .severity = "info",
         .when = "idle_arenas > 0 AND used_arenas > 1",
         .bytes = "(SELECT sum(resident_bytes) FROM v_arena WHERE NOT is_main AND "
@@ -364,16 +438,6 @@ const struct cf_rule cf_rules[] = {
         .advice = NULL,
         .sql = "SELECT arena_id, resident_bytes, live_bytes FROM v_arena WHERE NOT is_main AND "
                "coalesce(threads, attached_threads) = 0 ORDER BY resident_bytes DESC",
-    },
-    {
-        .code = "heap-damaged", .severity = "critical",
-        .when = "corruptions > 0",
-        .bytes = "NULL", .confidence = "'high'", .exactness = "'exact'",
-        .title = "THE HEAP IS DAMAGED in {corruptions:count} place{corruptions:s}",
-        .detail = "Headers, links or counts contradict each other where the core is complete: "
-                  "memory was overwritten, or the process was in the middle of malloc.",
-        .advice = "Look at what stands before the first damaged address",
-        .sql = "SELECT * FROM v_anomaly WHERE is_corruption",
     },
     {
         .code = "witness-disagrees", .severity = "warning",

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "libc/abortmsg.h"
 #include "store/compat.h"
 #include "store/insert.h"
 #include "store/rows.h"
@@ -91,6 +92,11 @@ static void put_libc(struct writer *to, const struct cf_malloc *found,
     put_u64(to, "safe_linking", cf_malloc_safe_linking(found));
     put_u64(to, "mmapped_header_bytes",
             (cf_malloc_header_is_short(found) ? 3 : 2) * cf_mem_word_bytes(cf_malloc_mem(found)));
+    struct cf_abort abort = cf_abort_find(found);
+    if (abort.state == CF_ABORT_UNKNOWN)
+        put_text(to, "abort_message", NULL);
+    else
+        put_text(to, "abort_message", abort.text != NULL ? abort.text : "");
 }
 
 /* The database keeps the codes that the command line exits with: scripts know them. */

@@ -136,7 +136,7 @@ static void anomalies_are_grouped(void **state) {
     char *text = review_report(review_complete, more, &plain);
     review_says(text, "bad-size      2");
     review_says(text, "evil\\x1b[2J");
-    review_says(text, "THE HEAP IS DAMAGED in 2 places");
+    review_says(text, "CORRUPT: malloc's heap is damaged in 2 places");
     review_does_not_say(text, "\033");
     free(text);
 }

@@ -164,84 +164,119 @@ static void each_incident_gets_its_verdict(void **state) {
 }
 
 /* Facts as tables, the change, and a finding that must be there or not. */
+static const struct worth {
+    struct judged judged;
+    const char *change;
+    const char *wanted; /* rows of v_finding, of which there must be one */
+    int rows;
+} worths[] = {
+    {{NULL, 1, 70, 1, 0, 0, 1, 0}, "", "code = 'what-if-trim'", 1},
+    /* caches without a thread are those of the gone only where another one has its thread */
+    {{NULL, 1, 70, 1, 0, 0, 1, 0},
+     "INSERT INTO tcache VALUES (16, 0, 0, 0, 0), (32, NULL, 0, 9, 4096)",
+     "code = 'dead-caches' AND bytes = 4096", 1},
+    {{NULL, 1, 70, 1, 0, 0, 1, 0}, "INSERT INTO tcache VALUES (32, NULL, 0, 9, 4096)",
+     "code = 'dead-caches'", 0},
+    {{NULL, 1, 70, 1, 0, 0, 1, 0},
+     "INSERT INTO tcache VALUES (16, 0, 0, 7, 560), (32, NULL, 0, 0, 0)",
+     "code = 'dead-caches'", 0},
+    /* caches are no cost of arenas, and a verdict where they hold half of the heap */
+    {{NULL, 40, 1, 0, 0, 0, 1, 0},
+     "UPDATE waste SET bytes = 4 << 20 WHERE class = 'cached';"
+     "UPDATE budget SET resident_bytes = 5 << 20 WHERE kind LIKE 'malloc%';"
+     "UPDATE arena SET tcache_bytes = 100000; INSERT INTO tcache VALUES (16, 0, 0, 9, 4000000)",
+     "finding_id = 1 AND code = 'cached' AND title LIKE '%4.0 MiB of 5.0 MiB%of 1 thread;%'",
+     1},
+    {{NULL, 40, 1, 0, 0, 0, 1, 0},
+     "UPDATE waste SET bytes = 4 << 20 WHERE class = 'cached';"
+     "UPDATE budget SET resident_bytes = 9 << 20 WHERE kind LIKE 'malloc%';"
+     "UPDATE arena SET tcache_bytes = 100000; INSERT INTO tcache VALUES (16, 0, 0, 9, 4000000)",
+     "code IN ('cached', 'arena-blowup')", 0},
+    /* what malloc said comes before all else; silence and ignorance are neither */
+    {{NULL, 1, 40, 0, 0, 1, 1, 20}, "INSERT INTO meta VALUES ('abort_message', 'free(): x')",
+     "finding_id = 1 AND title LIKE 'CORRUPT: glibc stopped the program: \"free(): x\"%'", 1},
+    {{NULL, 1, 40, 0, 0, 1, 1, 20}, "INSERT INTO meta VALUES ('abort_message', '')",
+     "finding_id = 1 AND code = 'leak'", 1},
+    {{NULL, 1, 40, 0, 0, 1, 1, 20}, "INSERT INTO meta VALUES ('abort_message', NULL)",
+     "finding_id = 1 AND code = 'leak'", 1},
+    {{NULL, 1, 40, 0, 0, 1, 1, 20},
+     "INSERT INTO anomaly VALUES (1, 'heap', 'x', 1, 0, 0, 4096, NULL, '')",
+     "finding_id = 1 AND code = 'heap-damaged' AND title LIKE '%the first at 0x1000%'", 1},
+    {{NULL, 1, 40, 0, 0, 1, 1, 20},
+     "INSERT INTO anomaly VALUES (1, 'heap', 'x', 0, 0, 0, 4096, NULL, '')",
+     "finding_id = 1 AND code = 'leak'", 1},
+    {{NULL, 1, 70, 1, 0, 0, 1, 0},
+     "UPDATE waste SET bytes = 65536 WHERE class = 'releasable'", "code = 'what-if-trim'", 0},
+    {{NULL, 1, 1, 1, 0, 0, 1, 0},
+     "UPDATE waste SET bytes = 131072 WHERE class = 'releasable'", "code = 'what-if-trim'", 1},
+    {{NULL, 1, 70, 1, 0, 0, 1, 0},
+     "INSERT INTO top_pin VALUES (0, 1, 0, 4096, 64, 0, 4000000, 4000000, NULL, NULL)",
+     "code LIKE 'what-if-top-%'", 0},
+    {{NULL, 1, 40, 20, 9, 1, 1, 0},
+     "INSERT INTO top_pin VALUES (0, 1, 0, 4096, 64, 0, 2000000, 2000000, NULL, NULL),"
+     " (0, 9, 0, 2048, 64, 0, 2500000, 2500000, NULL, NULL)",
+     "code LIKE 'what-if-top-%'", 1},
+    {{NULL, 1, 40, 20, 9, 1, 1, 0},
+     "INSERT INTO top_pin VALUES (0, 1, 0, 4096, 64, 0, 500000, 500000, NULL, NULL),"
+     " (0, 9, 0, 2048, 64, 0, 2500000, 2500000, NULL, NULL)",
+     "advice LIKE 'Allocate early what outlives the load: topmost ten %'", 1},
+    {{NULL, 1, 40, 0, 0, 1, 1, 20}, "UPDATE leak SET chunks = 5, root_chunks = 5",
+     "finding_id = 1 AND detail LIKE 'Free memory that glibc keeps%'", 1},
+    {{NULL, 1, 40, 0, 0, 1, 1, 20}, "UPDATE leak SET chunks = 5, root_chunks = 4",
+     "finding_id = 1 AND detail LIKE '1 of them is held by others of them alone. %'", 1},
+    {{NULL, 1, 40, 0, 0, 1, 1, 20}, "UPDATE leak SET chunks = 5, root_chunks = 1",
+     "finding_id = 1 AND detail LIKE '4 of them are held by others of them alone. %'", 1},
+    {{NULL, 1, 70, 1, 0, 0, 1, 0}, "",
+     "finding_id = 1 AND detail LIKE '%Nothing is unreachable. Free memory%'", 1},
+    {{NULL, 1, 70, 1, 0, 0, 1, 0},
+     "INSERT INTO type VALUES (1, 'Hash', 'vtable', 9, 9 << 20, 0, 0, 1, NULL, NULL),"
+     " (2, 'memory of Hash', 'owner', 9, 20 << 20, 0, 0, 1, 'Hash', NULL)",
+     "finding_id = 1 AND detail LIKE '29.0 MiB of all that is live is of type Hash, or hangs "
+     "on such. %'", 1},
+    {{NULL, 1, 70, 1, 0, 0, 1, 0},
+     "INSERT INTO type VALUES (2, 'memory of X (Java)', 'owner', 9, 20 << 20, 0, 0, 1,"
+     " 'X (Java)', NULL)",
+     "finding_id = 1 AND detail LIKE '20.0 MiB of all that is live is memory of X (Java). %'",
+     1},
+    {{NULL, 1, 70, 1, 0, 0, 1, 0},
+     "UPDATE arena SET live_bytes = live_bytes + (30 << 20)",
+     "finding_id = 1 AND detail LIKE 'All live chunks together are 100.0 MiB; 30.0 MiB of that "
+     "is not in memory. %'", 1},
+    {{NULL, 4, 10, 1, 1, 1, 100, 0}, "UPDATE budget SET mapped_bytes = resident_bytes",
+     "finding_id = 1 AND advice LIKE 'Find out who maps it%'", 1},
+    {{NULL, 4, 10, 1, 1, 1, 100, 0},
+     "UPDATE budget SET kind = 'thread stacks', mapped_bytes = resident_bytes"
+     " WHERE kind = 'other anonymous'",
+     "finding_id = 1 AND advice LIKE 'Look at the threads first%'", 1},
+    {{NULL, 4, 10, 1, 1, 1, 100, 0},
+     "UPDATE budget SET kind = 'managed heap', mapped_bytes = resident_bytes"
+     " WHERE kind = 'other anonymous'",
+     "finding_id = 1 AND advice LIKE 'Look at the runtime''s own heap first%'", 1},
+    {{NULL, 4, 10, 1, 1, 1, 100, 0},
+     "UPDATE budget SET kind = 'managed heap', label = 'V8 heap (node)', runtime = 'V8',"
+     " mapped_bytes = resident_bytes WHERE kind = 'other anonymous';"
+     "INSERT INTO runtime VALUES ('V8', 'Look at V8'), ('Go', 'Look at Go')",
+     "finding_id = 1 AND advice = 'Look at V8'", 1},
+    {{NULL, 1, 30, 0, 0, 0, 1, 0},
+     "INSERT INTO size_class VALUES (0, 'live', 64, 400000);"
+     "INSERT INTO size_type VALUES (64, 'Session', 399999), (64, '(text)', 1)",
+     "finding_id = 1 AND title LIKE '%of one size, 64 B (Session), hold 24.4 MiB, %'", 1},
+};
+
 static void a_finding_is_worth_its_line(void **state) {
     (void)state;
-    static const struct {
-        struct judged judged;
-        const char *change;
-        const char *wanted; /* rows of v_finding, of which there must be one */
-        int rows;
-    } cases[] = {
-        {{NULL, 1, 70, 1, 0, 0, 1, 0}, "", "code = 'what-if-trim'", 1},
-        {{NULL, 1, 70, 1, 0, 0, 1, 0},
-         "UPDATE waste SET bytes = 65536 WHERE class = 'releasable'", "code = 'what-if-trim'", 0},
-        {{NULL, 1, 1, 1, 0, 0, 1, 0},
-         "UPDATE waste SET bytes = 131072 WHERE class = 'releasable'", "code = 'what-if-trim'", 1},
-        {{NULL, 1, 70, 1, 0, 0, 1, 0},
-         "INSERT INTO top_pin VALUES (0, 1, 0, 4096, 64, 0, 4000000, 4000000, NULL, NULL)",
-         "code LIKE 'what-if-top-%'", 0},
-        {{NULL, 1, 40, 20, 9, 1, 1, 0},
-         "INSERT INTO top_pin VALUES (0, 1, 0, 4096, 64, 0, 2000000, 2000000, NULL, NULL),"
-         " (0, 9, 0, 2048, 64, 0, 2500000, 2500000, NULL, NULL)",
-         "code LIKE 'what-if-top-%'", 1},
-        {{NULL, 1, 40, 20, 9, 1, 1, 0},
-         "INSERT INTO top_pin VALUES (0, 1, 0, 4096, 64, 0, 500000, 500000, NULL, NULL),"
-         " (0, 9, 0, 2048, 64, 0, 2500000, 2500000, NULL, NULL)",
-         "advice LIKE 'Allocate early what outlives the load: topmost ten %'", 1},
-        {{NULL, 1, 40, 0, 0, 1, 1, 20}, "UPDATE leak SET chunks = 5, root_chunks = 5",
-         "finding_id = 1 AND detail LIKE 'Free memory that glibc keeps%'", 1},
-        {{NULL, 1, 40, 0, 0, 1, 1, 20}, "UPDATE leak SET chunks = 5, root_chunks = 4",
-         "finding_id = 1 AND detail LIKE '1 of them is held by others of them alone. %'", 1},
-        {{NULL, 1, 40, 0, 0, 1, 1, 20}, "UPDATE leak SET chunks = 5, root_chunks = 1",
-         "finding_id = 1 AND detail LIKE '4 of them are held by others of them alone. %'", 1},
-        {{NULL, 1, 70, 1, 0, 0, 1, 0}, "",
-         "finding_id = 1 AND detail LIKE '%Nothing is unreachable. Free memory%'", 1},
-        {{NULL, 1, 70, 1, 0, 0, 1, 0},
-         "INSERT INTO type VALUES (1, 'Hash', 'vtable', 9, 9 << 20, 0, 0, 1, NULL, NULL),"
-         " (2, 'memory of Hash', 'owner', 9, 20 << 20, 0, 0, 1, 'Hash', NULL)",
-         "finding_id = 1 AND detail LIKE '29.0 MiB of all that is live is of type Hash, or hangs "
-         "on such. %'", 1},
-        {{NULL, 1, 70, 1, 0, 0, 1, 0},
-         "INSERT INTO type VALUES (2, 'memory of X (Java)', 'owner', 9, 20 << 20, 0, 0, 1,"
-         " 'X (Java)', NULL)",
-         "finding_id = 1 AND detail LIKE '20.0 MiB of all that is live is memory of X (Java). %'",
-         1},
-        {{NULL, 1, 70, 1, 0, 0, 1, 0},
-         "UPDATE arena SET live_bytes = live_bytes + (30 << 20)",
-         "finding_id = 1 AND detail LIKE 'All live chunks together are 100.0 MiB; 30.0 MiB of that "
-         "is not in memory. %'", 1},
-        {{NULL, 4, 10, 1, 1, 1, 100, 0}, "UPDATE budget SET mapped_bytes = resident_bytes",
-         "finding_id = 1 AND advice LIKE 'Find out who maps it%'", 1},
-        {{NULL, 4, 10, 1, 1, 1, 100, 0},
-         "UPDATE budget SET kind = 'thread stacks', mapped_bytes = resident_bytes"
-         " WHERE kind = 'other anonymous'",
-         "finding_id = 1 AND advice LIKE 'Look at the threads first%'", 1},
-        {{NULL, 4, 10, 1, 1, 1, 100, 0},
-         "UPDATE budget SET kind = 'managed heap', mapped_bytes = resident_bytes"
-         " WHERE kind = 'other anonymous'",
-         "finding_id = 1 AND advice LIKE 'Look at the runtime''s own heap first%'", 1},
-        {{NULL, 4, 10, 1, 1, 1, 100, 0},
-         "UPDATE budget SET kind = 'managed heap', label = 'V8 heap (node)', runtime = 'V8',"
-         " mapped_bytes = resident_bytes WHERE kind = 'other anonymous';"
-         "INSERT INTO runtime VALUES ('V8', 'Look at V8'), ('Go', 'Look at Go')",
-         "finding_id = 1 AND advice = 'Look at V8'", 1},
-        {{NULL, 1, 30, 0, 0, 0, 1, 0},
-         "INSERT INTO size_class VALUES (0, 'live', 64, 400000);"
-         "INSERT INTO size_type VALUES (64, 'Session', 399999), (64, '(text)', 1)",
-         "finding_id = 1 AND title LIKE '%of one size, 64 B (Session), hold 24.4 MiB, %'", 1},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof worths / sizeof *worths; i++) {
         CF_CLEANUP_DB struct cf_db *db = memory_db();
         struct cf_err err;
         char sql[512];
-        fill_tables(db, &cases[i].judged);
-        must(db, cases[i].change);
+        fill_tables(db, &worths[i].judged);
+        must(db, worths[i].change);
         if (cf_rules_judge(db, &err) != CF_OK)
             fail_msg("%s", err.text);
         (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM v_finding WHERE %s",
-                       cases[i].wanted);
-        if (number(db, sql) != cases[i].rows)
-            fail_msg("case %zu: %s", i, cases[i].wanted);
+                       worths[i].wanted);
+        if (number(db, sql) != worths[i].rows)
+            fail_msg("case %zu: %s", i, worths[i].wanted);
     }
 }
 

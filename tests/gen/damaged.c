@@ -1,0 +1,106 @@
+/*
+ * damaged: a heap that its own program spoils, or one that only looks so. The argument says how:
+ * overrun, double-free and tcache-double end in malloc's own abort; silent is an overrun that
+ * nobody has seen yet when the program ends; assert ends by words that are not malloc's, and
+ * nothing is wrong; caches and forked leave chunks in the caches of 40 threads, which in a forked
+ * child are gone.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { THREADS = 40, SIZES = 64, EACH = 7 };
+
+static pthread_barrier_t filled;
+
+/* The compiler may not know what the program does to its blocks. */
+static void *volatile hidden;
+
+static void *opaque(void *p) {
+    hidden = p;
+    return hidden;
+}
+
+static void overrun(void) {
+    char *p = opaque(malloc(2000)), *q = opaque(malloc(2000));
+    memset(p, 'A', 2040);
+    free(q);
+}
+
+static void silent(void) {
+    char *p = opaque(malloc(2000));
+    (void)opaque(malloc(2000));
+    memset(p, 0xff, 2040);
+    abort();
+}
+
+static void double_free(void) {
+    char *p = opaque(malloc(2000)), *again = opaque(p);
+    (void)opaque(malloc(2000));
+    free(p);
+    free(again);
+}
+
+static void tcache_double(void) {
+    char *p = opaque(malloc(40)), *again = opaque(p);
+    free(p);
+    free(again);
+}
+
+static void *fill_cache(void *unused) {
+    void *blocks[SIZES][EACH];
+    for (int k = 0; k < SIZES; k++)
+        for (int i = 0; i < EACH; i++)
+            blocks[k][i] = memset(opaque(malloc(16 * (size_t)k + 24)), 1, 16 * (size_t)k + 24);
+    for (int k = 0; k < SIZES; k++)
+        for (int i = 0; i < EACH; i++)
+            free(blocks[k][i]);
+    pthread_barrier_wait(&filled);
+    pause();
+    return unused;
+}
+
+static void fill_caches(void) {
+    pthread_t thread;
+    pthread_barrier_init(&filled, NULL, THREADS + 1);
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&thread, NULL, fill_cache, NULL) != 0)
+            exit(99);
+    pthread_barrier_wait(&filled);
+}
+
+/* The child's core is the one; the parent leaves none. */
+static void forked(void) {
+    fill_caches();
+    pid_t child = fork();
+    if (child == 0)
+        abort();
+    struct rlimit none = {0, 0};
+    (void)setrlimit(RLIMIT_CORE, &none);
+    (void)waitpid(child, NULL, 0);
+    abort();
+}
+
+int main(int argc, char **argv) {
+    const char *how = argc > 1 ? argv[1] : "";
+    memset(opaque(malloc(100)), 1, 100);
+    if (strcmp(how, "overrun") == 0)
+        overrun();
+    else if (strcmp(how, "silent") == 0)
+        silent();
+    else if (strcmp(how, "double-free") == 0)
+        double_free();
+    else if (strcmp(how, "tcache-double") == 0)
+        tcache_double();
+    else if (strcmp(how, "assert") == 0)
+        assert(opaque(malloc(40)) == NULL);
+    else if (strcmp(how, "caches") == 0)
+        fill_caches();
+    else if (strcmp(how, "forked") == 0)
+        forked();
+    abort();
+}
