@@ -185,6 +185,15 @@ const unsigned char *cf_mem_span(const struct cf_mem *mem, uint64_t addr, uint64
     return bytes;
 }
 
+bool cf_mem_next_data(const struct cf_mem *mem, uint64_t *addr, uint64_t end) {
+    size_t i = span_above(mem, *addr);
+    if (i == mem->spans.len || mem->spans.items[i].start >= end || *addr >= end)
+        return false;
+    if (mem->spans.items[i].start > *addr)
+        *addr = mem->spans.items[i].start;
+    return true;
+}
+
 static bool is_readable(const struct cf_mem *mem, uint64_t addr, uint64_t bytes) {
     while (bytes > 0) {
         uint64_t avail;

@@ -107,6 +107,10 @@ const unsigned char *cf_mem_span(const struct cf_mem *mem, uint64_t addr, uint64
 /* The same run by where it stands in the file, for a reader (core/reader.h). */
 bool cf_mem_locate(const struct cf_mem *mem, uint64_t addr, uint64_t *offset, uint64_t *avail);
 
+/* Moves `*addr` up to the next address that has bytes in the core, its own or one above; false:
+ * there is none below `end`. */
+bool cf_mem_next_data(const struct cf_mem *mem, uint64_t *addr, uint64_t end);
+
 /* Copies [addr, addr + bytes), also across regions; all or nothing. False: something there
  * cannot be read, and `out` is untouched. */
 bool cf_mem_read(const struct cf_mem *mem, uint64_t addr, void *out, size_t bytes);

@@ -84,13 +84,18 @@ static int claim_arenas(const struct cf_managed *managed, const struct cf_piece 
                         const struct shape *shape, struct cf_err *err) {
     const struct cf_claimant who =
         cf_managed_as(managed, CF_AREA_OBJECTS, "Python objects (pymalloc)");
-    uint64_t at = piece->start;
-    while (piece->end - at >= shape->arena_bytes) {
+    uint64_t at = piece->start, data = at;
+    while (cf_mem_next_data(managed->mem, &data, piece->end)) {
+        /* What was not dumped is no arena, and may be most of the address space. */
+        at += (data - at) / shape->arena_bytes * shape->arena_bytes;
+        if (piece->end - at < shape->arena_bytes)
+            break;
         uint64_t end = arenas_end(managed->mem, piece, at, shape);
         int status = cf_claims_add_for(managed->out, &who, at, end, err);
         if (status != CF_OK)
             return status;
         at = end > at ? end : at + shape->arena_bytes;
+        data = at;
     }
     cf_mem_drop(managed->mem, piece->start, piece->end);
     return CF_OK;

@@ -56,12 +56,26 @@ static const char *heap_label(const struct cf_modules *modules) {
     return strncmp(cf_base_name(exe->path), "node", 4) == 0 ? "V8 heap (node)" : "V8 heap";
 }
 
+/* The next place for a page at or above `addr` that has bytes in the core; false where there is
+ * none below `end`. What was reserved and not dumped may be most of the address space. */
+static bool next_place(const struct cf_mem *mem, uint64_t end, uint64_t *addr) {
+    uint64_t data = *addr;
+    while (cf_mem_next_data(mem, &data, end)) {
+        if (cf_align_up(data, PAGE_ALIGNMENT, addr) && *addr == data)
+            return true;
+        if (*addr <= data)
+            return false;
+        data = *addr;
+    }
+    return false;
+}
+
 static int claim_pages(const struct cf_managed *managed, const struct cf_piece *piece,
                        const struct cf_claimant *who, struct cf_err *err) {
     uint64_t addr;
     if (!cf_align_up(piece->start, PAGE_ALIGNMENT, &addr))
         return CF_OK;
-    while (addr < piece->end) {
+    while (next_place(managed->mem, piece->end, &addr)) {
         uint64_t size = 0;
         if (read_page(managed->mem, addr, &size)) {
             uint64_t end = addr + size;
