@@ -154,6 +154,11 @@ void cf_bus_guard_remove(struct cf_bus_guard *guard) {
     (void)pthread_mutex_unlock(&lock);
 }
 
+void cf_bus_guard_hit(struct cf_bus_guard *guard, uint64_t offset) {
+    uint64_t none = NO_HIT;
+    (void)atomic_compare_exchange_strong(&guard->hit, &none, offset);
+}
+
 bool cf_bus_guard_was_hit(const struct cf_bus_guard *guard, uint64_t *offset) {
     uint64_t hit = atomic_load(&guard->hit);
     if (hit != NO_HIT)

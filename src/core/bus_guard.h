@@ -27,6 +27,9 @@ int cf_bus_guard_add(unsigned char *map, uint64_t bytes, struct cf_bus_guard **o
                      struct cf_err *err);
 void cf_bus_guard_remove(struct cf_bus_guard *guard);
 
+/* As if a read through the mapping had failed at this offset: another one did. */
+void cf_bus_guard_hit(struct cf_bus_guard *guard, uint64_t offset);
+
 /* Something could not be read; `offset` is how far into the mapping. */
 bool cf_bus_guard_was_hit(const struct cf_bus_guard *guard, uint64_t *offset);
 

@@ -4,11 +4,13 @@
  * entries that are there.
  */
 #include <elf.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/checked.h"
 #include "base/err.h"
 #include "core/core_private.h"
+#include "input/signature.h"
 
 static struct cf_cursor file_cursor(const struct cf_core *core) {
     return cf_cursor_make(core->map, core->map_bytes, core->word_bytes);
@@ -26,6 +28,22 @@ static const char *type_name(uint16_t type) {
     }
 }
 
+static int refuse_machine(const struct cf_core *core, unsigned char class, uint16_t machine,
+                          struct cf_err *err) {
+    const char *name = cf_elf_machine_name(machine);
+    const char *system = cf_elf_system_name(core->os_abi);
+    bool is_big = core->map[EI_DATA] == ELFDATA2MSB;
+    char number[32];
+    (void)snprintf(number, sizeof number, "ELF machine %u", machine);
+    if (machine == EM_X86_64 && class == ELFCLASS32)
+        name = "x32 (x86_64 with pointers of 32 bits)";
+    return cf_err_set(err, CF_EINPUT,
+                      "%s: is a core of %s%s%s%s; those of Linux on x86_64, i386 and aarch64 are "
+                      "read",
+                      core->name, system == NULL ? "" : system, system == NULL ? "" : " on ",
+                      name == NULL ? number : name, is_big ? ", big-endian" : "");
+}
+
 static int pick_machine(struct cf_core *core, unsigned char class, uint16_t machine,
                         struct cf_err *err) {
     if (machine == EM_X86_64 && class == ELFCLASS64)
@@ -35,10 +53,7 @@ static int pick_machine(struct cf_core *core, unsigned char class, uint16_t mach
     else if (machine == EM_386 && class == ELFCLASS32)
         core->machine = CF_MACHINE_I386;
     else
-        return cf_err_set(
-            err, CF_EINPUT,
-            "%s: a core of ELF machine %u, class %u; x86_64, i386 and aarch64 are read", core->name,
-            machine, class);
+        return refuse_machine(core, class, machine, err);
     core->word_bytes = class == ELFCLASS64 ? 8 : 4;
     return CF_OK;
 }
@@ -47,17 +62,21 @@ static int read_ident(struct cf_core *core, struct cf_err *err) {
     if (core->map_bytes < EI_NIDENT + 4 || memcmp(core->map, ELFMAG, SELFMAG) != 0)
         return cf_err_set(err, CF_EINPUT, "%s: is not an ELF core (no ELF header at offset 0)",
                           core->name);
-    if (core->map[EI_DATA] != ELFDATA2LSB)
-        return cf_err_set(err, CF_EINPUT, "%s: is big-endian; x86_64, i386 and aarch64 are read",
-                          core->name);
+    bool is_big = core->map[EI_DATA] == ELFDATA2MSB;
     struct cf_cursor cursor = file_cursor(core);
     uint16_t type = 0;
     uint16_t machine = 0;
     (void)(cf_cursor_seek(&cursor, EI_NIDENT) && cf_cursor_u16(&cursor, &type) &&
            cf_cursor_u16(&cursor, &machine));
+    if (is_big) {
+        type = (uint16_t)(type << 8 | type >> 8);
+        machine = (uint16_t)(machine << 8 | machine >> 8);
+    }
     if (type != ET_CORE)
         return cf_err_set(err, CF_EINPUT, "%s: is %s, not a core", core->name, type_name(type));
     core->os_abi = core->map[EI_OSABI];
+    if (is_big || cf_elf_system_name(core->os_abi) != NULL)
+        return refuse_machine(core, core->map[EI_CLASS], machine, err);
     return pick_machine(core, core->map[EI_CLASS], machine, err);
 }
 

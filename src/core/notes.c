@@ -157,7 +157,28 @@ static bool is_blank(const struct note *note) {
     return note->type == 0 && note->name_bytes == 0 && note->body.bytes == 0;
 }
 
+/* Systems whose cores have no mark in the ELF header, and dumps of a whole kernel. */
+static int refuse_owner(const struct cf_core *core, const struct note *note, struct cf_err *err) {
+    static const struct {
+        const char *owner, *what;
+    } others[] = {
+        {"NetBSD-CORE", "a core of NetBSD; those of Linux are read"},
+        {"FreeBSD", "a core of FreeBSD; those of Linux are read"},
+        {"OpenBSD", "a core of OpenBSD; those of Linux are read"},
+        {"VMCOREINFO", "a dump of the kernel (vmcore); the crash tool reads it"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        size_t len = strlen(others[i].owner);
+        if (note->name_bytes >= len && memcmp(note->name, others[i].owner, len) == 0)
+            return cf_err_set(err, CF_EINPUT, "%s: is %s", core->name, others[i].what);
+    }
+    return CF_OK;
+}
+
 static int read_note(struct cf_core *core, const struct note *note, struct cf_err *err) {
+    int status = refuse_owner(core, note, err);
+    if (status != CF_OK)
+        return status;
     collect_evidence(core, note);
     if (is_owner(note, "CORE"))
         return read_core_note(core, note, err);

@@ -25,8 +25,10 @@ static void fill(struct cf_core_reader *reader, uint64_t offset, uint64_t bytes)
                             (size_t)(bytes - reader->bytes), (off_t)(offset + reader->bytes));
         if (got < 0 && errno == EINTR)
             continue;
-        if (got <= 0)
+        if (got <= 0) { /* the file was that long when it was opened */
+            cf_bus_guard_hit(reader->core->guard, offset + reader->bytes);
             return;
+        }
         reader->bytes += (uint64_t)got;
     }
 }

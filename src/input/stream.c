@@ -339,6 +339,12 @@ size_t cf_stream_next(struct cf_stream *stream, const unsigned char **out) {
     return take(stream, out);
 }
 
+size_t cf_stream_peek(struct cf_stream *stream, const unsigned char **out) {
+    (void)look_ahead(stream);
+    *out = stream->ahead;
+    return stream->ahead_bytes;
+}
+
 enum cf_stream_end cf_stream_finish(struct cf_stream *stream, const char **words) {
     const unsigned char *data;
     *words = "";

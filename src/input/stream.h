@@ -27,6 +27,8 @@ void cf_stream_free(struct cf_stream *stream);
 
 /* The next bytes, borrowed until the next call; 0: the end, for one reason or another. */
 size_t cf_stream_next(struct cf_stream *stream, const unsigned char **out);
+/* The next bytes, which are not taken by that; 0: there are none. */
+size_t cf_stream_peek(struct cf_stream *stream, const unsigned char **out);
 /* Reads what is left, since the checksum stands at the end; then says how it ended, in `words`
  * (static or of the stream) why. */
 enum cf_stream_end cf_stream_finish(struct cf_stream *stream, const char **words);

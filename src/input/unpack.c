@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/context.h"
 #include "base/err.h"
+#include "input/signature.h"
 #include "input/stream.h"
 
 enum { READ_BYTES = 1 << 16, NAMES_BYTES = 300, NESTING_MAX = 1 };
@@ -34,6 +35,7 @@ struct unpacking {
     struct cf_unpacked core;
     struct cf_unpacked inner; /* out of a packed file inside */
     struct cf_err inner_err;  /* why none came out of such a file; status 0: there was none */
+    const char *other;        /* what one of the files is; NULL: not known */
     struct names files;       /* met */
     struct names cores;
     struct names inner_cores;
@@ -54,9 +56,11 @@ char *cf_entry_name(const char *name, const char *entry) {
 
 static const struct cf_unpacked nothing = {.file = {.fd = -1}};
 
+/* Of either byte order: who reads the core says which it cannot read. */
 bool cf_is_core_magic(const unsigned char *bytes) {
-    return memcmp(bytes, ELFMAG, SELFMAG) == 0 && bytes[EI_NIDENT] == ET_CORE &&
-           bytes[EI_NIDENT + 1] == 0;
+    bool is_big = bytes[EI_DATA] == ELFDATA2MSB;
+    return memcmp(bytes, ELFMAG, SELFMAG) == 0 && bytes[EI_NIDENT + is_big] == ET_CORE &&
+           bytes[EI_NIDENT + !is_big] == 0;
 }
 
 void cf_unpacked_fini(struct cf_unpacked *unpacked) {
@@ -100,8 +104,21 @@ static int open_archive(struct unpacking *unpacking, int fd, struct cf_err *err)
     return CF_OK;
 }
 
+/* Other dumps are refused by their names, packed or not, also where a reader of archives would see
+ * an empty one in their zeros. */
+static int refuse_others(const struct unpacking *unpacking, struct cf_err *err) {
+    const unsigned char *head;
+    size_t len = cf_stream_peek(unpacking->stream, &head);
+    const char *what = len == 0 ? NULL : cf_signature(head, len);
+    return what == NULL ? CF_OK
+                        : cf_err_set(err, CF_EINPUT, "%s: is no core, but %s", unpacking->name,
+                                     what);
+}
+
 static int start(struct unpacking *unpacking, int fd, struct cf_err *err) {
     int status = cf_stream_open(fd, &unpacking->stream, err);
+    if (status == CF_OK)
+        status = refuse_others(unpacking, err);
     if (status != CF_OK)
         return status;
     struct archive *archive = archive_read_new();
@@ -198,6 +215,8 @@ static int copy_data(struct unpacking *unpacking, struct cf_unpacked *into, enum
             offset = INT64_MAX;
         head_feed(&head, data, bytes, offset);
         *kind = kind_of(unpacking, &head);
+        if (*kind == KIND_OTHER && unpacking->other == NULL)
+            unpacking->other = cf_signature(head.bytes, head.len);
         if (*kind == KIND_OTHER || (*kind == KIND_CORE && unpacking->cores.count > 0))
             return CF_OK;
         int status =
@@ -339,8 +358,10 @@ static int no_core(const struct unpacking *unpacking, struct cf_err *err) {
                           "%s: is neither an ELF core nor packed as gzip, zstd, xz, lz4, bzip2, "
                           "tar or zip",
                           unpacking->name);
-    return cf_err_set(err, CF_EINPUT, "%s: holds no ELF core (%s)", unpacking->name,
-                      unpacking->files.count == 0 ? "no files" : unpacking->files.text);
+    return cf_err_set(err, CF_EINPUT, "%s: holds no ELF core (%s)%s%s", unpacking->name,
+                      unpacking->files.count == 0 ? "no files" : unpacking->files.text,
+                      unpacking->other == NULL ? "" : ", but ",
+                      unpacking->other == NULL ? "" : unpacking->other);
 }
 
 /* The one core, or why there is none that can be relied on. */

@@ -244,6 +244,63 @@ static void a_thread_that_blocks_the_signal_reads_as_well(void **state) {
     synth_free(synth);
 }
 
+/* ---- machines and systems that are not read ---- */
+
+static void cores_of_other_machines_are_refused_by_name(void **state) {
+    (void)state;
+    static const struct {
+        unsigned char class, order, system;
+        uint16_t machine;
+        const char *says;
+    } cases[] = {
+        {1, 1, 0, 40, "a core of 32-bit ARM;"},       {2, 1, 0, 21, "64-bit PowerPC;"},
+        {2, 2, 0, 21, "64-bit PowerPC, big-endian"},  {2, 2, 0, 22, "s390x (IBM Z), big-endian"},
+        {2, 1, 0, 243, "RISC-V"},                     {1, 2, 0, 8, "MIPS, big-endian"},
+        {1, 1, 0, 62, "x32"},                         {2, 1, 9, 62, "FreeBSD on x86_64"},
+        {2, 1, 0, 258, "LoongArch"},                  {2, 1, 0, 4711, "ELF machine 4711"},
+        {2, 2, 0, 183, "aarch64, big-endian"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bool is_big = cases[i].order == 2;
+        unsigned char head[PAGE] = "\x7f"
+                                   "ELF";
+        struct cf_core *core = NULL;
+        struct cf_err err = {.text = ""};
+        head[4] = cases[i].class;
+        head[5] = cases[i].order;
+        head[7] = cases[i].system;
+        head[16 + is_big] = 4;
+        head[18 + is_big] = (unsigned char)cases[i].machine;
+        head[18 + !is_big] = (unsigned char)(cases[i].machine >> 8);
+        int fd = memfd_create("core", MFD_CLOEXEC);
+        assert_int_equal(write(fd, head, sizeof head), sizeof head);
+        assert_int_equal(cf_core_open(NULL, fd, "synth", &core, &err), CF_EINPUT);
+        if (strstr(err.text, cases[i].says) == NULL)
+            fail_msg("%s: %s", cases[i].says, err.text);
+        (void)close(fd);
+    }
+}
+
+static void cores_of_other_systems_are_refused_by_their_notes(void **state) {
+    (void)state;
+    static const struct {
+        const char *owner, *says; /* NULL: it is read */
+    } cases[] = {{"NetBSD-CORE", "NetBSD"}, {"NetBSD-CORE@1", "NetBSD"}, {"FreeBSD", "FreeBSD"},
+                 {"OpenBSD", "OpenBSD"},    {"VMCOREINFO", "kernel"},    {"LINUX", NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct synth *synth = core_with_holes();
+        struct cf_core *core = NULL;
+        struct cf_err err = {.text = ""};
+        synth_note(synth, cases[i].owner, 1, "body", 4);
+        int status = cf_core_open(NULL, synth_fd(synth), "synth", &core, &err);
+        assert_int_equal(status, cases[i].says == NULL ? CF_OK : CF_EINPUT);
+        if (cases[i].says != NULL && strstr(err.text, cases[i].says) == NULL)
+            fail_msg("%s: %s", cases[i].owner, err.text);
+        cf_core_free(core);
+        synth_free(synth);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reading_holes_leaves_them_in_the_file),
@@ -253,6 +310,8 @@ int main(void) {
         cmocka_unit_test(several_threads_read_on_when_the_file_is_cut),
         cmocka_unit_test(a_callers_handler_has_its_own_faults_and_comes_back),
         cmocka_unit_test(a_thread_that_blocks_the_signal_reads_as_well),
+        cmocka_unit_test(cores_of_other_machines_are_refused_by_name),
+        cmocka_unit_test(cores_of_other_systems_are_refused_by_their_notes),
     };
     return cmocka_run_group_tests_name("corefile", tests, NULL, NULL);
 }

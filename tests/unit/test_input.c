@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "input/input.h"
 #include "input/tempfile.h"
+#include "input/unpack.h"
 #include "synth.h"
 
 enum { PAGE = 4096 };
@@ -463,6 +464,71 @@ static void what_cannot_be_read_is_refused_with_the_reason(void **state) {
     assert_int_equal(unlink(fifo), 0);
 }
 
+/* Other dumps that people have at hand, by their first bytes: as they are, packed, and among other
+ * files. */
+static void other_dumps_are_refused_by_their_names(void **state) {
+    (void)state;
+    static const struct {
+        const char *magic;
+        size_t len;
+        const char *says;
+    } others[] = {
+        {"MDMP\x93\xa7", 6, "a minidump"},
+        {"PAGEDU64", 8, "the Windows kernel"},
+        {"MZ\x90", 3, "a Windows program"},
+        {"\xcf\xfa\xed\xfe\7\0\0\1", 8, "a Mach-O file"},
+        {"KDUMP   \6", 9, "kdump"},
+        {"DISKDUMP", 8, "diskdump"},
+        {"makedumpfile\0", 13, "makedumpfile"},
+        {"EMiL\1", 5, "LiME"},
+        {"\x19\x43\x56\x54", 4, "CRIU"},
+        {"JAVA PROFILE 1.0.2", 18, "hprof"},
+        {"SQLite format 3", 16, "a database"},
+        {"", 0, "gcore was interrupted"},
+    };
+    static const int filters[] = {ARCHIVE_FILTER_NONE, ARCHIVE_FILTER_GZIP, ARCHIVE_FILTER_ZSTD};
+    struct cf_input *input = NULL;
+    struct cf_err err;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        static char data[3 * PAGE];
+        memset(data, 0, sizeof data);
+        memcpy(data, others[i].magic, others[i].len);
+        struct member member = {"dump", data, sizeof data, false};
+        for (size_t j = 0; j < 3; j++) {
+            pack(ARCHIVE_FORMAT_RAW, filters[j], &member, 1);
+            assert_int_equal(cf_input_open(NULL, place.path, &input, &err), CF_EINPUT);
+            if (strstr(err.text, "is no core, but a") == NULL ||
+                strstr(err.text, others[i].says) == NULL)
+                fail_msg("%s: %s", others[i].says, err.text);
+        }
+        if (others[i].len == 0)
+            continue;
+        pack(ARCHIVE_FORMAT_TAR_USTAR, ARCHIVE_FILTER_GZIP, &member, 1);
+        assert_int_equal(cf_input_open(NULL, place.path, &input, &err), CF_EINPUT);
+        if (others[i].len < CF_CORE_MAGIC_BYTES && strstr(err.text, others[i].says) == NULL)
+            fail_msg("%s: %s", others[i].says, err.text);
+    }
+}
+
+/* A core of another machine is a core, also packed: who reads it names the machine. */
+static void a_core_of_another_machine_is_unpacked(void **state) {
+    (void)state;
+    static unsigned char big[2 * PAGE] = "\x7f"
+                                         "ELF\2\2\1\0\0\0\0\0\0\0\0\0\0\4\0\x16";
+    struct member member = {"core", big, sizeof big, false};
+    pack(ARCHIVE_FORMAT_TAR_USTAR, ARCHIVE_FILTER_GZIP, &member, 1);
+    struct cf_input *input = open_path(place.path);
+    struct bytes same = {.data = big, .len = sizeof big};
+    assert_same(input, &same, sizeof big);
+    cf_input_free(input);
+    big[17] = 3; /* a library */
+    pack(ARCHIVE_FORMAT_TAR_USTAR, ARCHIVE_FILTER_GZIP, &member, 1);
+    struct cf_err err;
+    assert_int_equal(cf_input_open(NULL, place.path, &input, &err), CF_EINPUT);
+    assert_non_null(strstr(err.text, "holds no ELF core"));
+    big[17] = 4;
+}
+
 static void a_plain_core_is_used_where_it_lies(void **state) {
     (void)state;
     struct bytes core = core_bytes(16);
@@ -616,6 +682,8 @@ int main(void) {
         cmocka_unit_test(a_cut_archive_gives_what_came_before_the_cut),
         cmocka_unit_test(an_archive_without_a_core_says_what_is_in_it),
         cmocka_unit_test(what_cannot_be_read_is_refused_with_the_reason),
+        cmocka_unit_test(other_dumps_are_refused_by_their_names),
+        cmocka_unit_test(a_core_of_another_machine_is_unpacked),
         cmocka_unit_test(standard_input_is_read_from_a_pipe),
         cmocka_unit_test(a_killed_process_leaves_no_temporary_file),
         cmocka_unit_test(unpacking_stops_before_the_disk_is_full),
