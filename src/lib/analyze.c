@@ -8,7 +8,7 @@
 #include "retain/kept.h"
 #include "reach/leaks.h"
 #include "reach/reach.h"
-#include "retain/sweep.h"
+#include "retain/holes.h"
 #include "types/types.h"
 #include "base/cleanup.h"
 #include "base/context.h"

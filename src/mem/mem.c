@@ -1,3 +1,9 @@
+/*
+ * The address space, put together and read. Regions are sorted and disjoint (regions.c,
+ * overlap.c); those whose data is neighbouring in the file too are joined into spans, so that a
+ * read finds with one search how far it can go. Sums over runs are kept with each run, which
+ * makes a range's sum two searches, however many runs lie in it.
+ */
 #include "mem/mem.h"
 
 #include <elf.h>

@@ -1,3 +1,9 @@
+/*
+ * Headers one behind the other: what a chain of chunks may consist of, and how it may end. Sizes
+ * are judged as _int_free and sysmalloc keep them (2.17 to 2.44); a chain ends at its arena's
+ * top, at its heap's limit, or at fences that sysmalloc wrote when it left a piece: two headers
+ * of two words in main arena, in a heap_info one whose size is 0 behind one that may be missing.
+ */
 #include "ptmalloc/state.h"
 
 #include <stdarg.h>

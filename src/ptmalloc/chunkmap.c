@@ -1,3 +1,10 @@
+/*
+ * The planes' bookkeeping. Heaps get their words of the planes one behind the other when they
+ * are sealed, a word more than they need each, so that no word has units of two heaps: threads
+ * fill heaps side by side without locks, and a last chunk's second state bit has its place. What
+ * a unit's bits mean, and why two units are enough for them (MINSIZE is four words in all
+ * releases), stands in chunkmap.h.
+ */
 #include "ptmalloc/chunkmap.h"
 
 #include <stdlib.h>

@@ -1,3 +1,8 @@
+/*
+ * The order of the steps that rebuild ptmalloc, and the readers of what they leave. An arena's
+ * own figures are fields of malloc_state; its top is initial_top() (the bins' own header, taken
+ * for a chunk: malloc_init_state, all releases) until it is used first.
+ */
 #include "ptmalloc/heap.h"
 
 #include <stdlib.h>

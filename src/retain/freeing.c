@@ -1,3 +1,8 @@
+/*
+ * _int_free consolidates and trims once a chunk of FASTBIN_CONSOLIDATION_THRESHOLD (64 KiB) came
+ * together: systrim(top_pad) for main arena where top has reached trim_threshold, heap_trim()
+ * for the others (2.17 to 2.44). heap_trim compares top with the threshold from 2.23 on only.
+ */
 #include "retain/freeing.h"
 
 #include <stdlib.h>

@@ -1,3 +1,9 @@
+/*
+ * heap_trim()'s loop (arena.c, 2.17 to 2.44) over the map instead of over memory: while top is
+ * all that its heap holds, the heap goes and the free tail of the one below, with its fences, is
+ * top. Chunks are found downwards by the planes' last start below an address, since prev_size is
+ * only there where the chunk before is free.
+ */
 #include "retain/heapchain.h"
 
 #include <stdlib.h>

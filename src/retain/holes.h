@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "retain/resident.h"
+#include "retain/sizes.h"
 #include "retain/trim.h"
 #include "corefrag.h"
 #include "mem/mem.h"
@@ -100,5 +101,11 @@ const struct cf_hole_class *cf_holes_classes(const struct cf_holes *holes, size_
 /* All holes, of any size. */
 const struct cf_hole_sums *cf_holes_heap(const struct cf_holes *holes, size_t heap_id);
 const struct cf_hole_sums *cf_holes_arena(const struct cf_holes *holes, size_t arena_id);
+
+/* The one iteration over all chunks that sizes and holes share. Both outputs are the caller's to
+ * free; `mem` and `trim` as for cf_holes_new(). */
+int cf_sweep(const struct cf_context *ctx, const struct cf_mem *mem, const struct cf_trim *trim,
+             const struct cf_chunkmap *map, size_t nr_arenas,
+             struct cf_sizes **out_sizes, struct cf_holes **out_holes, struct cf_err *err);
 
 #endif

@@ -1,3 +1,7 @@
+/*
+ * The order of the passes: malloc_trim first, since pages and holes say what of them is
+ * releasable.
+ */
 #include "retain/kept.h"
 
 #include <stdlib.h>

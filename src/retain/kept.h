@@ -9,7 +9,7 @@
 
 #include "retain/freeing.h"
 #include "retain/pagepin.h"
-#include "retain/pagerun.h"
+#include "retain/pages.h"
 #include "retain/resident.h"
 #include "retain/toppin.h"
 #include "retain/trim.h"

@@ -1,3 +1,7 @@
+/*
+ * A hash table of sums by arena, type and size. The same few sizes come again and again, so that
+ * the row that was found last for a size is tried first.
+ */
 #include "retain/pagepin.h"
 
 #include <stdlib.h>

@@ -1,3 +1,10 @@
+/*
+ * One sweep over the chunks, one page in hand. A chunk that ends inside the page at hand adds to
+ * a sum of that page and, if live, a row to its pinners; only a chunk that reaches over the
+ * page's end, or to a range of malloc_trim, takes the long way. At the page's end its pinned
+ * bytes are shared out (pages.h), and of the pinners only the last can reach into the next page.
+ * So a page costs its chunks, and a chunk of many pages the runs of like residency in it.
+ */
 #include "retain/pages.h"
 
 #include <stdlib.h>
@@ -262,4 +269,24 @@ int cf_pages_sweep(const struct cf_chunkmap *map, const struct cf_residency *res
     for (size_t i = 0; i < cf_chunkmap_nr_heaps(map) && status == CF_OK; i++)
         status = sweep_heap(&s, trim, cf_chunkmap_heap(map, i), err);
     return status;
+}
+
+int cf_page_runs_add(struct cf_page_runs *runs, const struct cf_page_span *span,
+                     struct cf_err *err) {
+    enum cf_page_class page_class = cf_page_span_class(span);
+    struct cf_page_run *last =
+        runs->runs.len > 0 ? &runs->runs.items[runs->runs.len - 1] : NULL;
+    if (last == NULL || last->heap_id != span->heap->id || last->page_class != page_class ||
+        last->resident != span->resident ||
+        last->start + last->pages * runs->page_bytes != span->start) {
+        last = cf_array_push(&runs->runs);
+        if (last == NULL)
+            return cf_err_nomem(err, sizeof *last, "a run of pages");
+        *last = (struct cf_page_run){.start = span->start, .heap_id = span->heap->id,
+                                     .page_class = (uint8_t)page_class,
+                                     .resident = (uint8_t)span->resident};
+    }
+    last->pages += span->pages;
+    last->live_bytes += span->parts[CF_PART_LIVE];
+    return CF_OK;
 }

@@ -24,6 +24,7 @@
 
 #include "retain/resident.h"
 #include "retain/trim.h"
+#include "base/array.h"
 #include "corefrag.h"
 #include "ptmalloc/chunkmap.h"
 
@@ -84,5 +85,25 @@ struct cf_page_visitor {
 int cf_pages_sweep(const struct cf_chunkmap *map, const struct cf_residency *residency,
                    const struct cf_trim *trim, const struct cf_page_visitor *visitor,
                    struct cf_err *err);
+
+/* Runs of like pages, for maps of a heap: neighbouring pages of one class and one residency become
+ * one row. Filled span by span, in address order. */
+struct cf_page_run {
+    uint64_t start; /* page-aligned */
+    uint64_t pages;
+    uint64_t live_bytes;
+    uint32_t heap_id;
+    uint8_t page_class; /* enum cf_page_class */
+    uint8_t resident;   /* enum cf_resident */
+};
+
+/* All zero is empty; ends with cf_array_free(). */
+struct cf_page_runs {
+    CF_ARRAY(struct cf_page_run) runs;
+    uint64_t page_bytes;
+};
+
+int cf_page_runs_add(struct cf_page_runs *runs, const struct cf_page_span *span,
+                     struct cf_err *err);
 
 #endif

@@ -1,3 +1,7 @@
+/*
+ * An answer holds up to the next run of resident pages, the end of the region, or the end of its
+ * data, whichever comes first; so a pass asks once for each of these, not for each page.
+ */
 #include "retain/resident.h"
 
 #include "base/checked.h"

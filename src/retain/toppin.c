@@ -1,3 +1,8 @@
+/*
+ * From top downwards: each live chunk is a pin, what is dead between two is the hole below the
+ * upper one, and what its release unlocks is all from the lowest chunk of that hole up.
+ * heap_trim()'s loop (heapchain.h) says what becomes of heaps that are empty then.
+ */
 #include "retain/toppin.h"
 
 #include <stdlib.h>

@@ -1,3 +1,10 @@
+/*
+ * malloc_trim(0) simulated over the planes (trim.h has the rule). malloc_consolidate takes fast
+ * chunks one by one and merges each with its neighbours; the result does not depend on their
+ * order: a run of dead chunks falls apart exactly between two free ones, since only a fast chunk
+ * ever merges with what stands beside it. So one pass in the order of addresses finds the chunks
+ * that mtrim() will see (2.17 to 2.44).
+ */
 #include "retain/trim.h"
 
 #include <stdlib.h>

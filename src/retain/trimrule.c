@@ -1,3 +1,9 @@
+/*
+ * Where the rule's figures stand: mp_ of the program's namespace, the ring of arenas that
+ * malloc_trim walks from main_arena, heap_info's fields. The kernel's part is in it too:
+ * madvise() on a mapping of huge pages refuses a start that is no multiple of the huge page and
+ * rounds the end down.
+ */
 #include "retain/trimrule.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * Each span has one residency, and of its bytes the dead ones are either all pinned or not at
+ * all: so its classes are sums of its parts, and add up to it.
+ */
 #include "retain/waste.h"
 
 #include <stdlib.h>

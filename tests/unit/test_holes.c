@@ -6,7 +6,6 @@
 
 #include <cmocka.h>
 
-#include "retain/sweep.h"
 #include "base/cleanup.h"
 #include "mem/mem.h"
 #include "synth.h"

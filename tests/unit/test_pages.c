@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "retain/pagepin.h"
-#include "retain/pagerun.h"
 #include "retain/pages.h"
 #include "retain/trim.h"
 #include "retain/waste.h"

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "retain/sweep.h"
+#include "retain/holes.h"
 #include "base/cleanup.h"
 #include "ptmalloc/chunkmap_build.h"
 #include "toyheap.h"
