@@ -42,6 +42,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('meta key', 'page_bytes', 'bytes', 'Size of a page.'),
 ('meta key', 'pid', 'id', 'Process id.'),
 ('meta key', 'signal', 'id', 'Signal that ended the process. Of a snapshot the one by which the debugger stopped it, or 0.'),
+('meta key', 'snapshot', '0/1', '1: no signal ended the process: a debugger stopped it to write this.'),
 ('meta key', 'command', 'text', 'Short name of the process, at most 15 characters.'),
 ('meta key', 'exe', 'text', 'Path of the program''s file, as the process saw it.'),
 ('meta key', 'libc_path', 'text', 'Path of the file that holds malloc''s data: libc, or a static program.'),

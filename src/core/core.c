@@ -1,5 +1,6 @@
 #include "core/core.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -230,6 +231,22 @@ int32_t cf_core_signal(const struct cf_core *core) {
     if (core->threads.len > 0 && core->threads.items[0].signal != 0)
         return core->threads.items[0].signal;
     return core->siginfo_signal;
+}
+
+bool cf_core_is_snapshot(const struct cf_core *core) {
+    switch (cf_core_signal(core)) {
+    case SIGILL:
+    case SIGABRT:
+    case SIGBUS:
+    case SIGFPE:
+    case SIGSEGV:
+    case SIGSYS:
+        return false;
+    case 0:
+        return true;
+    default:
+        return core->producer == CF_PRODUCER_GCORE;
+    }
 }
 
 const char *cf_core_command(const struct cf_core *core) {

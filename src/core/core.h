@@ -148,6 +148,9 @@ uint64_t cf_core_page_bytes(const struct cf_core *core);
 
 uint32_t cf_core_pid(const struct cf_core *core);          /* 0: not known */
 int32_t cf_core_signal(const struct cf_core *core);        /* 0: not known */
+/* No signal ended the process: there is none, or gdb wrote the core and the signal is one by which
+ * it stops what it looks at. gdb writes cores of crashed processes as well. */
+bool cf_core_is_snapshot(const struct cf_core *core);
 const char *cf_core_command(const struct cf_core *core);   /* pr_fname, "" when not known */
 const char *cf_core_arguments(const struct cf_core *core); /* pr_psargs, "" when not known */
 

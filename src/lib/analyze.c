@@ -22,6 +22,7 @@
 #include "rules/rules.h"
 #include "store/rows.h"
 #include "store/store.h"
+#include "space/allocators.h"
 #include "sym/frames.h"
 
 struct run {
@@ -253,6 +254,9 @@ static int analyze(struct run *run, const char *db_path, enum cf_outcome *out, s
     enum cf_outcome outcome = cf_reading_outcome(&run->reading);
     if (outcome == CF_OUTCOME_WHOLE && cf_process_lacks_content(&run->process, run->reading.mem))
         outcome = CF_OUTCOME_INCOMPLETE;
+    if (outcome == CF_OUTCOME_NO_HEAP && !cf_anonymous_is_dumped(run->reading.mem))
+        cf_log(run->ctx, "the core was written without private anonymous memory, and so without "
+                         "any heap: echo 0x33 > /proc/PID/coredump_filter before the next one");
     status = store_tables(run, outcome, err);
     if (status == CF_OK)
         status = store_chunks(run, err);

@@ -62,7 +62,7 @@ static void add_process(const struct cf_reading *reading, struct cf_table *table
                   cf_core_nr_threads(core), plural(cf_core_nr_threads(core)));
     cf_table_fact(table, "command line", "%s", or_unknown(cf_core_arguments(core)));
     const char *name = cf_core_signal(core) > 0 ? sigabbrev_np(cf_core_signal(core)) : NULL;
-    if (cf_core_signal(core) == 0 || cf_core_producer(core) == CF_PRODUCER_GCORE)
+    if (cf_core_is_snapshot(core))
         cf_table_fact(table, "signal", "none: a snapshot of a running process");
     else
         cf_table_fact(table, "signal", "%s%s (%" PRId32 ")", name == NULL ? "" : "SIG",

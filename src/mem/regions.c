@@ -98,6 +98,10 @@ static enum cf_region_kind kind_of_path(const char *path) {
     return CF_REGION_FILE;
 }
 
+static bool is_dev_zero(const struct cf_mem *mem, int32_t file) {
+    return strcmp(cf_core_file(mem->core, (size_t)file)->path, "/dev/zero") == 0;
+}
+
 static enum cf_region_kind kind_of(const struct cf_mem *mem, const struct cf_region *region) {
     if (region->file >= 0)
         return kind_of_path(cf_core_file(mem->core, (size_t)region->file)->path);
@@ -123,6 +127,8 @@ static int add_region(struct cf_mem *mem, const struct mem_piece *piece, enum pa
     region->segment = piece->segment;
     region->file = file;
     region->kind = kind_of(mem, region);
+    if (region->kind == CF_REGION_ANONYMOUS && file >= 0 && is_dev_zero(mem, file))
+        region->file = -1; /* as if mmap() had been asked for MAP_ANONYMOUS */
     return CF_OK;
 }
 

@@ -17,7 +17,7 @@ static const char *or_unknown(const char *value) {
 static const char *describe_signal(const struct cf_report *report, char out[CF_FORMAT_MAX]) {
     int64_t number = cf_report_meta_i64(report, "signal");
     const char *name = number > 0 && number < 65 ? sigabbrev_np((int)number) : NULL;
-    if (number == 0 || strcmp(cf_report_meta(report, "core_producer"), "gcore") == 0)
+    if (number == 0 || cf_report_meta_i64(report, "snapshot") != 0)
         return "a snapshot of a running process";
     if (name != NULL)
         (void)snprintf(out, CF_FORMAT_MAX, "ended by SIG%s", name);

@@ -14,7 +14,14 @@ static const struct {
 } libraries[] = {
     {"libjemalloc", "jemalloc"}, {"libtcmalloc", "tcmalloc"}, {"libmimalloc", "mimalloc"},
     {"libsnmalloc", "snmalloc"}, {"libscudo", "scudo"},       {"libhoard", "Hoard"},
-    {"librpmalloc", "rpmalloc"}, {"ld-musl-", "musl malloc"},
+    {"librpmalloc", "rpmalloc"}, {"ld-musl-", "musl malloc"}, {"libtbbmalloc_proxy", "TBB malloc"},
+    {"libasan.so", "AddressSanitizer"},   {"libclang_rt.asan", "AddressSanitizer"},
+    {"libhwasan.so", "HWAddressSanitizer"}, {"libclang_rt.hwasan", "HWAddressSanitizer"},
+    {"libtsan.so", "ThreadSanitizer"},    {"libclang_rt.tsan", "ThreadSanitizer"},
+    {"libefence", "Electric Fence"},      {"libdmalloc", "dmalloc"},
+    {"libumem", "libumem"},               {"vgpreload_memcheck", "valgrind's memcheck"},
+    {"vgpreload_massif", "valgrind's massif"}, {"vgpreload_dhat", "valgrind's dhat"},
+    {"vgpreload_helgrind", "valgrind's helgrind"}, {"vgpreload_drd", "valgrind's drd"},
 };
 
 /* What a program that brings its own malloc exports. */
@@ -87,7 +94,8 @@ static bool find_structure(const struct cf_mem *mem, struct cf_allocator *out) {
     while (cf_unclaimed_next(&walk, &piece)) {
         if ((piece.flags & PF_W) == 0)
             continue;
-        for (uint64_t page = piece.start; piece.end - page >= 0x1000; page += 0x1000)
+        /* Only where the core has bytes: most of the address space may be reserved. */
+        for (uint64_t page = piece.start; cf_mem_next_data(mem, &page, piece.end); page += 0x1000)
             if (is_mallocng_page(mem, page)) {
                 *out = (struct cf_allocator){.name = "musl malloc",
                                              .evidence = "its structure in memory"};

@@ -52,6 +52,7 @@ static void put_core(struct writer *to, const struct cf_mem *mem) {
     put_u64(to, "page_bytes", cf_mem_page_bytes(mem));
     put_u64(to, "pid", cf_core_pid(core));
     put_u64(to, "signal", (uint64_t)cf_core_signal(core));
+    put_u64(to, "snapshot", cf_core_is_snapshot(core));
     put_text(to, "command", cf_core_command(core));
     put_u64(to, "threads", cf_core_nr_threads(core));
     put_text(to, "residency_source", cf_mem_residency_name(mem));

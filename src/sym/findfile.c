@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 
 #include "base/cleanup.h"
 #include "sym/debuginfod.h"
@@ -43,12 +44,33 @@ static int open_path(const char *root, const char *path) {
     return openat(folder, path + strspn(path, "/"), O_PATH | O_CLOEXEC);
 }
 
+/* A file that the kernel makes up when it is read, by whatever name it is reached: /proc/kmsg is
+ * a plain file to stat(), and reading it waits and takes messages away. */
+static bool is_made_up(int fd) {
+    static const unsigned long types[] = {
+        0x9fa0,     /* proc */
+        0x62656572, /* sysfs */
+        0x64626720, /* debugfs */
+        0x74726163, /* tracefs */
+        0x63677270, /* cgroup2 */
+        0x27e0eb,   /* cgroup */
+    };
+    struct statfs fs;
+    if (fstatfs(fd, &fs) != 0)
+        return true;
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if ((unsigned long)fs.f_type == types[i])
+            return true;
+    return false;
+}
+
 /* A core can name a device, and opening one can have effects: only plain files are opened. */
-static int open_plain(const char *root, const char *path) {
+int cf_open_plain(const char *root, const char *path) {
     CF_CLEANUP_CLOSE int place = open_path(root, path);
     struct stat st;
     char name[64];
-    if (place < 0 || fstat(place, &st) != 0 || !S_ISREG(st.st_mode))
+    if (place < 0 || fstat(place, &st) != 0 || !S_ISREG(st.st_mode) ||
+        is_made_up(place))
         return -1;
     (void)snprintf(name, sizeof name, "/proc/self/fd/%d", place);
     return open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -64,7 +86,7 @@ static struct cf_elf_file *open_elf(struct search *search, const char *root, con
     char name[PATH_MAX];
     struct cf_elf_file *file = NULL;
     struct cf_err err;
-    int fd = open_plain(root, path);
+    int fd = cf_open_plain(root, path);
     if (fd < 0)
         return NULL;
     size_t root_bytes = root == NULL ? 0 : strlen(root);

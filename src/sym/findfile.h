@@ -40,6 +40,10 @@ struct cf_found_file {
     char other[CF_FILES_PATH_MAX];
 };
 
+/* Opens a plain file for reading, below `root` where that is not NULL; -1 for all else, also for
+ * files that the kernel makes up (/proc, /sys), by whatever name. */
+int cf_open_plain(const char *root, const char *path);
+
 /* Fail only for lack of memory; that nothing is found is no failure. `out` is overwritten. */
 int cf_files_find(const struct cf_files *files, const struct cf_module *module,
                   struct cf_found_file *out, struct cf_err *err);

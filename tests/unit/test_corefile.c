@@ -244,6 +244,34 @@ static void a_thread_that_blocks_the_signal_reads_as_well(void **state) {
     synth_free(synth);
 }
 
+/* ---- who ended the process ---- */
+
+static void a_core_that_gdb_wrote_of_a_crash_is_no_snapshot(void **state) {
+    (void)state;
+    static const struct {
+        enum synth_layout layout;
+        int signal;
+        bool is_snapshot;
+    } cases[] = {
+        {SYNTH_GCORE, 0, true},          {SYNTH_GCORE, SIGSTOP, true},
+        {SYNTH_GCORE, SIGTRAP, true},    {SYNTH_GCORE, SIGINT, true},
+        {SYNTH_GCORE, SIGSEGV, false},   {SYNTH_GCORE, SIGABRT, false},
+        {SYNTH_KERNEL, SIGTRAP, false},  {SYNTH_KERNEL, SIGQUIT, false},
+        {SYNTH_KERNEL, SIGABRT, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct synth *synth = synth_new(CF_MACHINE_X86_64);
+        synth_options(synth)->layout = cases[i].layout;
+        synth_thread(synth, 1, cases[i].signal, 0x1000, 0x2000);
+        synth_segment(synth, BASE, PAGE, SYNTH_RW);
+        synth_fill(synth, BASE, 1, PAGE);
+        struct cf_core *core = open_core(synth);
+        assert_int_equal(cf_core_is_snapshot(core), cases[i].is_snapshot);
+        cf_core_free(core);
+        synth_free(synth);
+    }
+}
+
 /* ---- machines and systems that are not read ---- */
 
 static void cores_of_other_machines_are_refused_by_name(void **state) {
@@ -310,6 +338,7 @@ int main(void) {
         cmocka_unit_test(several_threads_read_on_when_the_file_is_cut),
         cmocka_unit_test(a_callers_handler_has_its_own_faults_and_comes_back),
         cmocka_unit_test(a_thread_that_blocks_the_signal_reads_as_well),
+        cmocka_unit_test(a_core_that_gdb_wrote_of_a_crash_is_no_snapshot),
         cmocka_unit_test(cores_of_other_machines_are_refused_by_name),
         cmocka_unit_test(cores_of_other_systems_are_refused_by_their_notes),
     };

@@ -166,7 +166,7 @@ static double cpu_seconds(void) {
 /* 120 TB of reserved addresses, of which next to nothing was dumped, cost no time. */
 static void reserved_addresses_are_stepped_over(void **state) {
     (void)state;
-    static const char *const programs[] = {"/usr/bin/node", "/usr/bin/python3.12"};
+    static const char *const programs[] = {"/usr/bin/node", "/usr/bin/python3.12", "/bin/other"};
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         CF_CLEANUP(close_world) struct world w = new_world(CF_MACHINE_X86_64, programs[i]);
         uint64_t far = HEAP + (1ull << 46);
@@ -176,6 +176,8 @@ static void reserved_addresses_are_stepped_over(void **state) {
         open_world(&w);
         double before = cpu_seconds();
         find(&w);
+        struct cf_allocator allocator;
+        assert_false(cf_allocator_find(w.mem, w.modules, true, &allocator));
         assert_true(cpu_seconds() - before < 1);
         if (i == 0)
             assert_int_equal(claimed(&w, "V8 heap (node)"), V8_PAGE);
@@ -518,6 +520,12 @@ static void libraries_name_their_malloc(void **state) {
         {"/usr/lib/libmimalloc.so.2.0", "mimalloc"},
         {"/lib/ld-musl-x86_64.so.1", "musl malloc"},
         {"/usr/lib/x86_64-linux-musl/libc.so", "musl malloc"},
+        {"/usr/lib/x86_64-linux-gnu/libasan.so.8", "AddressSanitizer"},
+        {"/usr/lib/llvm-14/lib/libclang_rt.asan-x86_64.so", "AddressSanitizer"},
+        {"/usr/lib/libtsan.so.2.0.0", "ThreadSanitizer"},
+        {"/usr/libexec/valgrind/vgpreload_memcheck-amd64-linux.so", "valgrind's memcheck"},
+        {"/usr/lib/libefence.so.0", "Electric Fence"},
+        {"/usr/libexec/valgrind/vgpreload_core-amd64-linux.so", NULL},
         {"/usr/lib/libc.so.6", NULL},
         {"/home/libjemalloc/libcurl.so", NULL},
         {"/usr/lib/musl/libcurl.so", NULL},

@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "fake_elf.h"
+#include "sym/findfile.h"
 #include "sym/demangle.h"
 #include "sym/symbols.h"
 #include "sym/symtab.h"
@@ -439,8 +440,30 @@ static void a_name_that_explodes_is_cut(void **state) {
     assert_string_equal(out, "a_name_that_...");
 }
 
+/* Reading such a file may wait, or take from others what it gives. */
+static void files_that_the_kernel_makes_up_are_not_opened(void **state) {
+    (void)state;
+    static const struct {
+        const char *root, *path;
+        bool opens;
+    } cases[] = {
+        {NULL, "/proc/self/maps", false},  {NULL, "/./proc/self/maps", false},
+        {NULL, "//proc//kmsg", false},     {NULL, "/dev/../proc/kmsg", false},
+        {"/", "proc/self/maps", false},    {"/proc", "kmsg", false},
+        {NULL, "/dev/null", false},        {NULL, "/tmp", false},
+        {NULL, "/bin/sh", true},           {NULL, "/./bin/sh", true},
+        {"/", "bin/sh", true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        CF_CLEANUP_CLOSE int fd = cf_open_plain(cases[i].root, cases[i].path);
+        if ((fd >= 0) != cases[i].opens)
+            fail_msg("%s", cases[i].path);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_that_the_kernel_makes_up_are_not_opened),
         cmocka_unit_test(a_file_is_used_only_where_its_build_id_is_the_cores),
         cmocka_unit_test(the_path_on_this_machine_needs_the_build_id_too),
         cmocka_unit_test(links_of_an_image_stay_within_it),
