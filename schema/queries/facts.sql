@@ -208,8 +208,8 @@ UPDATE fact SET suspect_address = c.user_address_hex, suspect_size = c.size_byte
     suspect_state = c.state
 FROM (SELECT (SELECT address FROM chunk WHERE address < d.address AND address >= d.start
               ORDER BY address DESC LIMIT 1) AS address
-    FROM (SELECT a.address, (SELECT start FROM heap WHERE start <= a.address
-                             ORDER BY start DESC LIMIT 1) AS start
+    FROM (SELECT a.address, (SELECT iif("end" > a.address, start, NULL) FROM heap
+                             WHERE start <= a.address ORDER BY start DESC LIMIT 1) AS start
         FROM anomaly a WHERE a.is_corruption AND a.address IS NOT NULL
         ORDER BY a.anomaly_id LIMIT 1) d) s, v_chunk c
 WHERE c.address = s.address;
@@ -228,6 +228,11 @@ FROM (SELECT group_concat(function, ' <- ') AS functions
             '__libc_start_call_main', '__libc_start_main', '_start', 'start_thread', 'clone3')
         ORDER BY frame LIMIT 4)) f
 WHERE crash_tid IS NOT NULL;
+
+UPDATE fact SET left_out_heap_bytes =
+    (SELECT sum(min(h."end", s."end") - max(h.start, s.start))
+     FROM segment s JOIN heap h ON h.start < s."end" AND h."end" > s.start
+     WHERE s.flags LIKE '%w%' AND s.dumped_bytes = 0 AND s.missing_bytes = 0);
 
 UPDATE fact SET missing_heap_bytes =
     (SELECT sum(min(h.end, s.end) - max(h.start, s.start + s.dumped_bytes))

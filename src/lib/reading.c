@@ -92,7 +92,8 @@ static bool is_corrupt(const struct cf_reading *reading) {
 enum cf_outcome cf_reading_outcome(const struct cf_reading *reading) {
     if (is_corrupt(reading) || cf_abort_find(reading->found).state == CF_ABORT_MALLOC)
         return CF_OUTCOME_CORRUPT;
-    if (!cf_core_complete(reading->core))
+    if (!cf_core_complete(reading->core) ||
+        cf_ptmalloc_left_out_bytes(reading->pt, UINT32_MAX) > 0)
         return CF_OUTCOME_INCOMPLETE;
     return cf_reading_has_heap(reading) ? CF_OUTCOME_WHOLE : CF_OUTCOME_NO_HEAP;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/bound.h"
+#include "base/checked.h"
 #include "base/err.h"
 #include "ptmalloc/state.h"
 
@@ -178,4 +179,26 @@ uint64_t cf_ptmalloc_usable_bytes(const struct cf_ptmalloc *pt, const struct cf_
     size_t at = cf_bound(nr, i, cf_chunkmap_mmapped(pt->map, i)->addr >= chunk->addr);
     const struct cf_mmapped *row = at < nr ? cf_chunkmap_mmapped(pt->map, at) : NULL;
     return row != NULL && row->addr == chunk->addr ? row->usable_bytes : 0;
+}
+
+static uint64_t left_out_of(const struct cf_mem *mem, const struct cf_heap *heap) {
+    uint64_t bytes = 0;
+    for (size_t i = cf_mem_lower_bound(mem, heap->start); i < cf_mem_nr_regions(mem); i++) {
+        const struct cf_region *region = cf_mem_region(mem, i);
+        if (region->start >= heap->end)
+            break;
+        if (cf_region_is_writable(region) && region->data_bytes == 0 && region->cut_bytes == 0)
+            bytes += cf_overlap(region->start, region->end, heap->start, heap->end);
+    }
+    return bytes;
+}
+
+uint64_t cf_ptmalloc_left_out_bytes(const struct cf_ptmalloc *pt, uint32_t arena_id) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < cf_chunkmap_nr_heaps(pt->map); i++) {
+        const struct cf_heap *heap = cf_chunkmap_heap(pt->map, i);
+        if (arena_id == UINT32_MAX || heap->arena_id == arena_id)
+            bytes += left_out_of(pt->mem, heap);
+    }
+    return bytes;
 }

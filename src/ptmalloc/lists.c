@@ -412,7 +412,9 @@ void cf_lists_compare(struct cf_ptmalloc *pt) {
         cf_anomalies_add(&pt->anomalies,
                          &(struct cf_anomaly){.code = "free-not-binned", .arena_id = arena->id,
                                               .heap_id = UINT32_MAX, .addr = arena->addr,
-                                              .in_complete = complete},
+                                              .in_complete =
+                                                  complete && cf_ptmalloc_left_out_bytes(
+                                                                  pt, arena->id) == 0},
                          "the walk met %llu free chunks (%llu bytes), the bins have %llu (%llu)",
                          (unsigned long long)arena->walked_free,
                          (unsigned long long)arena->walked_free_bytes,

@@ -51,6 +51,8 @@ static const char *describe_evidence(const struct cf_report *report, const char 
         return "the heap is damaged";
     if (cf_report_meta_i64(report, "core_complete") == 0)
         return "the core is incomplete";
+    if (cf_report_fact_i64(report, "left_out_heap_bytes") > 0)
+        return "a part of the heap was left out of the core";
     if (strcmp(code, "leak") == 0)
         return describe_roots(report, out, bytes);
     if (strcmp(code, "retention") == 0)

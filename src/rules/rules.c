@@ -9,13 +9,14 @@
 
 #define MIB "1048576"
 #define EVIDENCE                                                                                   \
-    "CASE WHEN complete = 0 OR residency_source = 'none' OR corruptions > 0 THEN 'low'"          \
+    "CASE WHEN complete = 0 OR residency_source = 'none' OR corruptions > 0"                      \
+    " OR left_out_heap_bytes > 0 THEN 'low'"                                                      \
     " WHEN residency_exact = 1 AND coalesce(unknown_memory_bytes, 0) * 4 < resident_bytes"        \
     " THEN 'high' ELSE 'medium' END"
 /* Room for a pointer to each chunk that was lost first. */
 #define UNSEEN_MAY_HOLD_IT "coalesce(unknown_memory_bytes, 0) / 4 >= max(leak_roots, 1)"
 #define LEAK_EVIDENCE                                                                              \
-    "CASE WHEN complete = 0 OR missing_roots > 0 OR corruptions > 0"                              \
+    "CASE WHEN complete = 0 OR missing_roots > 0 OR corruptions > 0 OR left_out_heap_bytes > 0"   \
     " OR " UNSEEN_MAY_HOLD_IT " THEN 'low'"                                                        \
     " WHEN unknown_memory_bytes > 0 THEN 'medium' ELSE 'high' END"
 #define AT_LEAST "iif(residency_exact, 'exact', 'at-least')"
@@ -124,6 +125,17 @@ const struct cf_rule cf_rules[] = {
                   "systemd-coredump (ProcessSizeMax, ExternalSizeMax); createdump with --full.",
         .sql = "SELECT arena_id, heaps, mapped_bytes, live_bytes, free_bytes, top_bytes"
                " FROM v_arena",
+    },
+    {
+        .code = "heap-left-out", .verdict = "unknown", .severity = "critical",
+        .when = "left_out_heap_bytes * 2 >= mapped_bytes",
+        .bytes = "left_out_heap_bytes", .confidence = "'high'", .exactness = "'exact'",
+        .title = "UNKNOWN: {left_out_heap_bytes:bytes} of malloc's heaps was left out of this core "
+                 "(MADV_DONTDUMP).",
+        .detail = "malloc's own data says that the heaps were in use, and the core has no byte of "
+                  "them: what stood there, and how much of it was in memory, is unknown.",
+        .advice = "Find who calls madvise(MADV_DONTDUMP) on the heap",
+        .sql = "SELECT * FROM v_segment WHERE flags LIKE '%w%' AND dumped_bytes = 0",
     },
     {
         .code = "heap-not-dumped", .verdict = "unknown", .severity = "critical",
@@ -494,6 +506,17 @@ const struct cf_rule cf_rules[] = {
                   "unknown.]",
         .advice = NULL,
         .sql = "SELECT * FROM v_segment WHERE missing_bytes > 0",
+    },
+    {
+        .code = "heap-partly-left-out", .severity = "warning",
+        .when = "left_out_heap_bytes > 0 AND left_out_heap_bytes * 2 < mapped_bytes",
+        .bytes = "left_out_heap_bytes", .confidence = "'high'", .exactness = "'exact'",
+        .title = "{left_out_heap_bytes:bytes} of malloc's heaps was left out of the core "
+                 "(MADV_DONTDUMP)",
+        .detail = "What stands there is in no figure: live and free memory are at least what is "
+                  "shown, and what only those chunks point to looks leaked.",
+        .advice = NULL,
+        .sql = "SELECT * FROM v_segment WHERE flags LIKE '%w%' AND dumped_bytes = 0",
     },
     {
         .code = "one-core", .severity = "limit",

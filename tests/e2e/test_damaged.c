@@ -31,6 +31,15 @@ static const struct damaged cases[] = {
     {"nothing", 0, "(SELECT code FROM v_verdict) = 'healthy' AND " NONE_DEAD},
     {"caches", 0, "(SELECT code FROM v_verdict) = 'cached' AND " SAYS("of 40 threads") " AND "
                   NONE_DEAD},
+    {"held", 0, "(SELECT confidence FROM v_verdict) = 'low' AND " SAYS("%1.0 MiB of writable%")
+                " AND (SELECT bytes FROM v_finding WHERE code = 'unknown-memory'"
+                " AND title || detail LIKE '%DONTDUMP%') = 1048576"},
+    {"lost", 0, "(SELECT code || confidence FROM v_verdict) = 'leakhigh' AND NOT EXISTS"
+                " (SELECT 1 FROM v_finding WHERE code IN ('unknown-memory', 'roots-missing'))"},
+    {"left-out", 4, "(SELECT code FROM v_verdict) = 'unknown' AND " SAYS("(MADV_DONTDUMP)")},
+    {"left-out-part", 4, "(SELECT confidence FROM v_verdict) = 'low' AND (SELECT bytes FROM"
+                         " v_finding WHERE code = 'heap-partly-left-out') = 65536 AND"
+                         " (SELECT count(*) FROM v_anomaly WHERE is_corruption) = 0"},
     {"forked", 0, "(SELECT code FROM v_verdict) = 'cached' AND (SELECT bytes FROM v_finding"
                   " WHERE code = 'dead-caches') = (SELECT sum(bytes) FROM v_tcache)"},
 };

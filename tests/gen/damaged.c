@@ -3,12 +3,15 @@
  * overrun, double-free and tcache-double end in malloc's own abort; silent is an overrun that
  * nobody has seen yet when the program ends; assert ends by words that are not malloc's, and
  * nothing is wrong; caches and forked leave chunks in the caches of 40 threads, which in a forked
- * child are gone.
+ * child are gone; held leaves a thousand blocks to memory that the core leaves out, lost to
+ * nothing; left-out and left-out-part take the heap itself out of the core.
  */
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stdint.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,10 +21,8 @@ enum { THREADS = 40, SIZES = 64, EACH = 7 };
 static pthread_barrier_t filled;
 
 /* The compiler may not know what the program does to its blocks. */
-static void *volatile hidden;
-
 static void *opaque(void *p) {
-    hidden = p;
+    void *volatile hidden = p;
     return hidden;
 }
 
@@ -49,6 +50,30 @@ static void tcache_double(void) {
     char *p = opaque(malloc(40)), *again = opaque(p);
     free(p);
     free(again);
+}
+
+/* A thousand blocks that only memory holds which the core leaves out, or nothing at all. */
+static void hold(int is_held) {
+    enum { TABLE_BYTES = 1 << 20 };
+    void **table = mmap(NULL, TABLE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                        -1, 0);
+    if (table == MAP_FAILED)
+        exit(99);
+    for (int i = 0; i < 1000; i++)
+        table[i] = memset(opaque(malloc(2000)), 1, 2000);
+    if (is_held)
+        (void)madvise(table, TABLE_BYTES, MADV_DONTDUMP);
+    else
+        (void)munmap(table, TABLE_BYTES);
+}
+
+/* Most of the heap, or a page of it, is left out of the core. */
+static void leave_out(int is_all) {
+    char *first = opaque(malloc(2000));
+    for (int i = 0; i < 1000; i++)
+        memset(opaque(malloc(2000)), 1, 2000);
+    uintptr_t start = ((uintptr_t)first + 65536) & ~(uintptr_t)4095;
+    (void)madvise((void *)start, is_all ? 1800000 & ~4095 : 65536, MADV_DONTDUMP);
 }
 
 static void *fill_cache(void *unused) {
@@ -102,5 +127,9 @@ int main(int argc, char **argv) {
         fill_caches();
     else if (strcmp(how, "forked") == 0)
         forked();
+    else if (strcmp(how, "held") == 0 || strcmp(how, "lost") == 0)
+        hold(how[0] == 'h');
+    else if (strcmp(how, "left-out") == 0 || strcmp(how, "left-out-part") == 0)
+        leave_out(strcmp(how, "left-out") == 0);
     abort();
 }

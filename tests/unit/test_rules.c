@@ -192,6 +192,21 @@ static const struct worth {
      "UPDATE budget SET resident_bytes = 9 << 20 WHERE kind LIKE 'malloc%';"
      "UPDATE arena SET tcache_bytes = 100000; INSERT INTO tcache VALUES (16, 0, 0, 9, 4000000)",
      "code IN ('cached', 'arena-blowup')", 0},
+    /* a heap without its bytes was used all the same; a part of one lacks in all figures */
+    {{NULL, 1, 9, 0, 0, 0, 1, 0},
+     "INSERT INTO heap (heap_id, arena_id, start, first_chunk, end, reserved_end, live_chunks,"
+     " live_bytes, free_chunks, free_bytes, fast_bytes, tcache_bytes, top_bytes, fence_bytes,"
+     " overhead_bytes, holes, hole_bytes, largest_hole_bytes) VALUES (0, 0, 8192, 8192, 16777216,"
+     " 16777216, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);"
+     "INSERT INTO segment VALUES (0, 8192, 16777216, 'rw-', 'anonymous', NULL, NULL, 0, 0, NULL)",
+     "finding_id = 1 AND code = 'heap-left-out' AND bytes = 16769024", 1},
+    {{NULL, 1, 9, 0, 0, 0, 1, 0},
+     "INSERT INTO heap (heap_id, arena_id, start, first_chunk, end, reserved_end, live_chunks,"
+     " live_bytes, free_chunks, free_bytes, fast_bytes, tcache_bytes, top_bytes, fence_bytes,"
+     " overhead_bytes, holes, hole_bytes, largest_hole_bytes) VALUES (0, 0, 8192, 8192, 16777216,"
+     " 16777216, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);"
+     "INSERT INTO segment VALUES (0, 8192, 16384, 'rw-', 'anonymous', NULL, NULL, 0, 0, NULL)",
+     "code = 'heap-partly-left-out' AND bytes = 8192", 1},
     /* what malloc said comes before all else; silence and ignorance are neither */
     {{NULL, 1, 40, 0, 0, 1, 1, 20}, "INSERT INTO meta VALUES ('abort_message', 'free(): x')",
      "finding_id = 1 AND title LIKE 'CORRUPT: glibc stopped the program: \"free(): x\"%'", 1},
