@@ -37,6 +37,8 @@ static int refuse_machine(const struct cf_core *core, unsigned char class, uint1
     (void)snprintf(number, sizeof number, "ELF machine %u", machine);
     if (machine == EM_X86_64 && class == ELFCLASS32)
         name = "x32 (x86_64 with pointers of 32 bits)";
+    if (machine == EM_S390 && class == ELFCLASS32)
+        name = "s390 (IBM Z, 31 bits)";
     return cf_err_set(err, CF_EINPUT,
                       "%s: is a core of %s%s%s%s; those of Linux on x86_64, i386 and aarch64 are "
                       "read",

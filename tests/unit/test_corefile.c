@@ -284,6 +284,7 @@ static void cores_of_other_machines_are_refused_by_name(void **state) {
         {1, 1, 0, 40, "a core of 32-bit ARM;"},       {2, 1, 0, 21, "64-bit PowerPC;"},
         {2, 2, 0, 21, "64-bit PowerPC, big-endian"},  {2, 2, 0, 22, "s390x (IBM Z), big-endian"},
         {2, 1, 0, 243, "RISC-V"},                     {1, 2, 0, 8, "MIPS, big-endian"},
+        {1, 2, 0, 22, "s390 (IBM Z, 31 bits)"},
         {1, 1, 0, 62, "x32"},                         {2, 1, 9, 62, "FreeBSD on x86_64"},
         {2, 1, 0, 258, "LoongArch"},                  {2, 1, 0, 4711, "ELF machine 4711"},
         {2, 2, 0, 183, "aarch64, big-endian"},

@@ -3,12 +3,16 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "mem/mem.h"
 #include "synth.h"
 
@@ -356,6 +360,84 @@ static void holes_of_a_kernel_core_are_residency_when_stored_zeros_show_it(void 
     close_space(&space);
 }
 
+/* Writes the file behind `fd` to `path` with its holes. */
+static void write_with_holes(int fd, const char *path) {
+    static char block[PAGE];
+    CF_CLEANUP_CLOSE int out = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    off_t end = lseek(fd, 0, SEEK_END);
+    assert_true(out >= 0);
+    assert_int_equal(ftruncate(out, end), 0);
+    for (off_t at = 0; at < end; at += PAGE) {
+        if (lseek(fd, at, SEEK_DATA) != at)
+            continue;
+        ssize_t got = pread(fd, block, sizeof block, at);
+        assert_int_equal(pwrite(out, block, (size_t)got, at), got);
+    }
+}
+
+struct judged {
+    bool exact;
+    uint64_t resident;
+};
+
+static struct judged judge_file(const char *path) {
+    struct judged judged = {.resident = 0};
+    struct cf_err err = {.text = ""};
+    struct cf_core *core = NULL;
+    struct cf_mem *mem = NULL;
+    CF_CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int status = cf_core_open(NULL, fd, path, &core, &err);
+    if (status == CF_OK)
+        status = cf_mem_new(NULL, core, &mem, &err);
+    if (status != CF_OK)
+        fail_msg("%s", err.text);
+    judged.exact = cf_mem_residency_exact(mem);
+    assert_true(cf_mem_resident_bytes(mem, 0x100000, 0x100000 + 8 * PAGE, &judged.resident));
+    cf_mem_free(mem);
+    cf_core_free(core);
+    return judged;
+}
+
+/* mv and tar -S keep what the kernel left. Other copies may or may not; what they leave is either
+ * as exact and the same, or "at least": then only the page of zeros is missing. */
+static void what_a_copy_keeps_is_said_of_it(void **state) {
+    (void)state;
+    static const struct {
+        const char *command;
+        bool keeps;
+    } ways[] = {
+        {"mv a/core b/core", true},
+        {"tar -C a -cSf t.tar core && tar -C b -xf t.tar && rm t.tar", true},
+        {"cp a/core b/core", false},
+        {"cp --sparse=always a/core b/core", false},
+        {"cp --sparse=never a/core b/core", false},
+        {"cat a/core > b/core", false},
+    };
+    char folder[] = "/tmp/corefrag-copies-XXXXXX", from[64], to[64], command[256];
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(from, sizeof from, "%s/a/core", folder);
+    (void)snprintf(to, sizeof to, "%s/b/core", folder);
+    (void)snprintf(command, sizeof command, "mkdir %s/a %s/b", folder, folder);
+    assert_int_equal(system(command), 0);
+    struct synth *synth = process_with_holes(SYNTH_KERNEL);
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        write_with_holes(synth_fd(synth), from);
+        struct judged before = judge_file(from);
+        assert_true(before.exact);
+        assert_int_equal(before.resident, 3 * PAGE);
+        (void)snprintf(command, sizeof command, "cd %s && %s", folder, ways[i].command);
+        assert_int_equal(system(command), 0);
+        struct judged after = judge_file(to);
+        assert_true(after.exact || !ways[i].keeps);
+        assert_int_equal(after.resident, after.exact ? 3 * PAGE : 2 * PAGE);
+        (void)unlink(from);
+        (void)unlink(to);
+    }
+    synth_free(synth);
+    (void)snprintf(command, sizeof command, "rmdir %s/a %s/b %s", folder, folder, folder);
+    assert_int_equal(system(command), 0);
+}
+
 static void without_that_evidence_pages_of_zeros_are_taken_for_absent(void **state) {
     (void)state;
     enum { STORED_ZEROS = 1, OURS = 2, DENSE = 4 };
@@ -638,6 +720,7 @@ int main(void) {
         cmocka_unit_test(a_word_is_as_wide_as_the_machines),
         cmocka_unit_test(spans_join_what_is_contiguous_in_memory_and_in_the_file),
         cmocka_unit_test(holes_of_a_kernel_core_are_residency_when_stored_zeros_show_it),
+        cmocka_unit_test(what_a_copy_keeps_is_said_of_it),
         cmocka_unit_test(without_that_evidence_pages_of_zeros_are_taken_for_absent),
         cmocka_unit_test(holes_that_are_coarser_than_pages_are_not_believed),
         cmocka_unit_test(resident_bytes_are_clipped_to_the_range),
