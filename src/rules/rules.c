@@ -200,7 +200,8 @@ const struct cf_rule cf_rules[] = {
     {
         /* To lose nearly all that it has is rarer than to have roots that were not seen. */
         .code = "unseen-roots", .verdict = "unknown", .severity = "warning",
-        .when = MUCH_LEAKED " AND leak_percent >= 90 AND " UNSEEN_MAY_HOLD_IT,
+        .when = MUCH_LEAKED " AND leak_percent >= 90 AND leak_chunks * 10 >= live_chunks * 9 AND "
+                UNSEEN_MAY_HOLD_IT,
         .bytes = "leak_bytes", .confidence = "'low'", .exactness = "'bound'",
         .title = "UNKNOWN: nothing in the core points to {leak_bytes:bytes} in {leak_chunks:count} "
                  "live chunk{leak_chunks:s}, but {unknown_memory_bytes:bytes} of writable address "
