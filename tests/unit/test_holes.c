@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "mem/mem.h"
+#include "retain/holes.h"
 #include "synth.h"
 #include "toyheap.h"
 
