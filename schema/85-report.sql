@@ -220,7 +220,9 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 
 CREATE VIEW v_advice AS
 SELECT coalesce(advice, title) AS advice,
-       iif(severity = 'what-if' OR code = 'leak', bytes, NULL) AS gives_back_bytes, exactness, code,
+       CASE WHEN severity = 'what-if' THEN bytes
+            WHEN code = 'leak' THEN (SELECT coalesce(leak_resident_bytes, leak_bytes) FROM fact)
+            END AS gives_back_bytes, exactness, code,
        detail, sql
 FROM v_finding
 WHERE severity = 'what-if' OR (finding_id = 1 AND advice IS NOT NULL) ORDER BY finding_id;

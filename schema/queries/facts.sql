@@ -239,6 +239,12 @@ UPDATE fact SET missing_heap_bytes =
      FROM segment s JOIN heap h ON h.start < s.end AND h.end > s.start + s.dumped_bytes
      WHERE s.missing_bytes > 0);
 
+-- What can be in memory of sums of chunks, which are address space.
+UPDATE fact SET leak_resident_bytes = min(leak_bytes, live_resident_bytes),
+    leak_absent_bytes = nullif(max(leak_bytes - live_resident_bytes, 0), 0),
+    tcache_resident_bytes = min(tcache_bytes, cached_bytes),
+    kept_large_bytes = min(kept_large_bytes, coalesce(retained_free_bytes, kept_large_bytes));
+
 -- What follows from those.
 UPDATE fact SET
     retained_percent = 100.0 * retained_free_bytes / nullif(heap_resident_bytes, 0),

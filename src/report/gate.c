@@ -11,15 +11,16 @@
 static const struct metric {
     const char *name;
     const char *fact; /* of v_fact */
+    const char *part; /* of the resident heap, for a percentage */
     bool is_bytes;
     const char *what; /* of bytes: what they are */
 } metrics[] = {
-    {"retained", "retained_free_bytes", true, "freed and kept"},
-    {"releasable", "releasable_bytes", true, "releasable"},
-    {"pinned", "pinned_bytes", true, "pinned"},
-    {"leak", "leak_bytes", true, "leaked"},
-    {"arenas", "used_arenas", false, ""},
-    {"anomalies", "anomalies", false, ""},
+    {"retained", "retained_free_bytes", "retained_free_bytes", true, "freed and kept"},
+    {"releasable", "releasable_bytes", "releasable_bytes", true, "releasable"},
+    {"pinned", "pinned_bytes", "pinned_bytes", true, "pinned"},
+    {"leak", "leak_bytes", "leak_resident_bytes", true, "leaked"},
+    {"arenas", "used_arenas", "NULL", false, ""},
+    {"anomalies", "anomalies", "NULL", false, ""},
 };
 enum { NR_METRICS = sizeof metrics / sizeof metrics[0] };
 
@@ -86,12 +87,15 @@ struct figures {
     int64_t heap;
 };
 
-static int read_figures(struct cf_db *db, const struct metric *metric, struct figures *out,
+/* Leaks are address space; of the resident heap only what can be resident is a part. */
+static int read_figures(struct cf_db *db, const struct cf_gate *gate, struct figures *out,
                         struct cf_err *err) {
+    const struct metric *metric = &metrics[gate->metric];
     CF_CLEANUP_STMT struct cf_stmt *stmt = NULL;
     char sql[128];
     bool row = false;
-    (void)snprintf(sql, sizeof sql, "SELECT %s, heap_resident_bytes FROM v_fact", metric->fact);
+    (void)snprintf(sql, sizeof sql, "SELECT %s, heap_resident_bytes FROM v_fact",
+                   gate->is_percent ? metric->part : metric->fact);
     int status = cf_db_prepare(db, sql, &stmt, err);
     if (status == CF_OK)
         status = cf_stmt_step(stmt, &row, err);
@@ -116,16 +120,17 @@ static void say_value(const struct cf_gate *gate, const struct figures *figures,
                        cf_number_bytes(value, (uint64_t)figures->value),
                        cf_number_bytes(heap, (uint64_t)figures->heap));
     else
-        (void)snprintf(says, bytes, "%s: %s (%s) %s %s", gate->text,
+        (void)snprintf(says, bytes, "%s: %s (%s) %s %s%s", gate->text,
                        cf_number_bytes(value, (uint64_t)figures->value),
                        cf_number_exact_bytes(heap, (uint64_t)figures->value),
-                       figures->value == 1 ? "is" : "are", metric->what);
+                       figures->value == 1 ? "is" : "are", metric->what,
+                       strcmp(metric->part, metric->fact) == 0 ? "" : " (address space)");
 }
 
 int cf_gate_ask(const struct cf_gate *gate, struct cf_db *db, struct cf_gate_answer *out,
                 struct cf_err *err) {
     struct figures figures;
-    int status = read_figures(db, &metrics[gate->metric], &figures, err);
+    int status = read_figures(db, gate, &figures, err);
     if (status != CF_OK)
         return status;
     if (!figures.is_known || (gate->is_percent && figures.heap <= 0)) {

@@ -49,6 +49,8 @@
     "heap_resident_bytes >= 16 * " MIB " AND live_resident_bytes * 2 >= heap_resident_bytes"
 
 /* What the sentences of several verdicts have in common. */
+#define IN_SPACE                                                                                   \
+    "[ of address space (at least {leak_absent_bytes:bytes} of it was not in memory)]"
 #define NO_LEAK "[It is not a leak: {small_leak_bytes:amount} is unreachable. ]"
 #define UNREACHED "[{small_leak_bytes:Amount} is unreachable. ]"
 #define KIND "[{kind_bytes:bytes} of all that is live is {main_kind:text}. ]"
@@ -216,8 +218,8 @@ const struct cf_rule cf_rules[] = {
         .code = "leak", .verdict = "leak", .severity = "critical",
         .when = MUCH_LEAKED,
         .bytes = "leak_bytes", .confidence = LEAK_EVIDENCE, .exactness = "'at-least'",
-        .title = "LEAK: nothing points to {leak_bytes:bytes} in {leak_chunks:count} live "
-                 "chunk{leak_chunks:s}, {leak_percent:percent} of all that is live.",
+        .title = "LEAK: nothing points to {leak_bytes:bytes}" IN_SPACE " in {leak_chunks:count} "
+                 "live chunk{leak_chunks:s}, {leak_percent:percent} of all that is live.",
         .detail = "[{leak_hung_chunks:count} of them {leak_hung_chunks:is} held by others of them "
                   "alone. ]Free memory that glibc keeps is {retained_free_bytes:amount}, and "
                   TRIM_NOW ". Old pointer values may hide more. " UNSEEN_ROOTS,
@@ -384,10 +386,11 @@ const struct cf_rule cf_rules[] = {
     {
         .code = "what-if-tcache", .severity = "what-if",
         .when = "caches > 0 AND cached_bytes >= " MIB " AND tcache_bytes * 2 >= cached_bytes",
-        .bytes = "min(tcache_bytes, cached_bytes)",
+        .bytes = "tcache_resident_bytes",
         .confidence = "'medium'", .exactness = "'bound'",
         .title = "Without thread caches (glibc.malloc.tcache_count=0) up to "
-                 "{tcache_bytes:bytes} more could go back, beyond what malloc_trim(0) gives now",
+                 "{tcache_resident_bytes:bytes} more could go back, beyond what malloc_trim(0) "
+                 "gives now",
         .detail = "What caches hold would lie in bins, where neighbours merge; how much of that "
                   "fills whole pages shows only in a run without them, which takes a lock a block.",
         .advice = "GLIBC_TUNABLES=glibc.malloc.tcache_count=0, or fewer threads",
@@ -421,7 +424,7 @@ const struct cf_rule cf_rules[] = {
         .code = "some-leak", .severity = "warning",
         .when = "examined = 1 AND leak_bytes >= 65536 AND NOT (" MUCH_LEAKED ")",
         .bytes = "leak_bytes", .confidence = LEAK_EVIDENCE, .exactness = "'at-least'",
-        .title = "Nothing points to {leak_bytes:bytes} in {leak_chunks:count} live "
+        .title = "Nothing points to {leak_bytes:bytes}" IN_SPACE " in {leak_chunks:count} live "
                  "chunk{leak_chunks:s}",
         .detail = "Too little to explain the memory, but it may grow.",
         .advice = NULL,

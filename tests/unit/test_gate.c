@@ -9,6 +9,7 @@
 
 #include "report/gate.h"
 #include "review.h"
+#include "rules/rules.h"
 
 static void a_limit_is_a_metric_and_a_number(void **state) {
     (void)state;
@@ -95,6 +96,34 @@ static void a_value_above_its_limit_crosses_it(void **state) {
     }
 }
 
+static void what_was_never_touched_is_no_part_of_the_resident_heap(void **state) {
+    (void)state;
+    static const struct {
+        const char *gate;
+        bool crossed;
+        const char *says;
+    } cases[] = {
+        /* 1 MiB of 12 is live and in memory; more than that cannot be leaked in memory */
+        {"leak=50%", false, "8.3 % of the resident heap is leaked"},
+        {"leak=8%", true, "8.3 % of the resident heap is leaked"},
+        {"leak=100M", true, "200.0 MiB (209,715,200 B) are leaked (address space)"},
+    };
+    CF_CLEANUP_DB struct cf_db *db = review_db(review_complete, review_incident);
+    struct cf_err lost;
+    assert_int_equal(cf_db_exec(db, "INSERT INTO leak (size_bytes, chunks, bytes, root_chunks)"
+                                    " VALUES (209715200, 1, 209715200, 1)", &lost), CF_OK);
+    assert_int_equal(cf_rules_gather(db, &lost), CF_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct cf_gate gate;
+        struct cf_err err;
+        struct cf_gate_answer answer;
+        assert_int_equal(cf_gate_parse(cases[i].gate, &gate, &err), CF_OK);
+        assert_int_equal(cf_gate_ask(&gate, db, &answer, &err), CF_OK);
+        review_says(answer.says, cases[i].says);
+        assert_int_equal(answer.crossed, cases[i].crossed);
+    }
+}
+
 static void what_is_not_known_is_under_no_limit(void **state) {
     (void)state;
     static const char *const gates[] = {"retained=100%", "releasable=1T", "pinned=100%"};
@@ -114,6 +143,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_limit_is_a_metric_and_a_number),
         cmocka_unit_test(a_value_above_its_limit_crosses_it),
+        cmocka_unit_test(what_was_never_touched_is_no_part_of_the_resident_heap),
         cmocka_unit_test(what_is_not_known_is_under_no_limit),
     };
     return cmocka_run_group_tests_name("report/gate", tests, NULL, NULL);

@@ -192,6 +192,12 @@ static const struct worth {
      "UPDATE budget SET resident_bytes = 9 << 20 WHERE kind LIKE 'malloc%';"
      "UPDATE arena SET tcache_bytes = 100000; INSERT INTO tcache VALUES (16, 0, 0, 9, 4000000)",
      "code IN ('cached', 'arena-blowup')", 0},
+    /* a leak that was never touched is address space, and gives back what is in memory */
+    {{NULL, 1, 10, 0, 0, 1, 1, 40}, "UPDATE arena SET live_bytes = 40 << 20",
+     "code = 'leak' AND title LIKE 'LEAK: nothing points to 40.0 MiB of address space (at least "
+     "30.0 MiB of it was not in memory) in %' AND (SELECT gives_back_bytes FROM v_advice WHERE"
+     " code = 'leak') = 10 << 20", 1},
+    {{NULL, 1, 40, 0, 0, 1, 1, 20}, "", "code = 'leak' AND title LIKE '%address space%'", 0},
     /* a heap without its bytes was used all the same; a part of one lacks in all figures */
     {{NULL, 1, 9, 0, 0, 0, 1, 0},
      "INSERT INTO heap (heap_id, arena_id, start, first_chunk, end, reserved_end, live_chunks,"
