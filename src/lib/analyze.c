@@ -19,6 +19,7 @@
 #include "lib/door.h"
 #include "lib/process.h"
 #include "lib/reading.h"
+#include "lib/standing.h"
 #include "rules/rules.h"
 #include "store/rows.h"
 #include "store/store.h"
@@ -246,6 +247,8 @@ static int analyze(struct run *run, const char *db_path, enum cf_outcome *out, s
     if (status == CF_OK)
         status = cf_frames_find(run->ctx, run->reading.mem, run->reading.symbols, &run->frames,
                                 err);
+    if (status == CF_OK)
+        status = cf_standing_judge(run->ctx, &run->reading, run->frames, err);
     if (status == CF_OK)
         status = analyze_heap(run, err);
     status = cf_reading_settle(&run->reading, status, err);

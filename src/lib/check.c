@@ -14,6 +14,7 @@
 #include "lib/check_symbols.h"
 #include "lib/door.h"
 #include "lib/reading.h"
+#include "lib/standing.h"
 #include "report/doc.h"
 #include "report/emit.h"
 #include "report/format.h"
@@ -268,6 +269,8 @@ int cf_check(const struct cf_context *ctx, const char *core_path, const struct c
         return status;
     CF_CLEANUP(cf_reading_fini) struct cf_reading reading = {0};
     status = cf_reading_open(&guard.context, core_path, &wanted, &reading, err);
+    if (status == CF_OK)
+        status = cf_standing_judge(&guard.context, &reading, NULL, err);
     if (status != CF_OK)
         return status;
     enum cf_outcome outcome = cf_reading_outcome(&reading);

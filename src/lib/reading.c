@@ -80,7 +80,7 @@ bool cf_reading_has_heap(const struct cf_reading *reading) {
     return cf_chunkmap_nr_heaps(map) > 0 || cf_chunkmap_nr_mmapped(map) > 0;
 }
 
-static bool is_corrupt(const struct cf_reading *reading) {
+bool cf_reading_is_corrupt(const struct cf_reading *reading) {
     if (!cf_core_vouches(reading->core))
         return false;
     for (size_t i = 0; i < cf_ptmalloc_nr_anomalies(reading->pt); i++)
@@ -90,7 +90,7 @@ static bool is_corrupt(const struct cf_reading *reading) {
 }
 
 enum cf_outcome cf_reading_outcome(const struct cf_reading *reading) {
-    if (is_corrupt(reading) || cf_abort_find(reading->found).state == CF_ABORT_MALLOC)
+    if (cf_reading_is_corrupt(reading) || cf_abort_find(reading->found).state == CF_ABORT_MALLOC)
         return CF_OUTCOME_CORRUPT;
     if (!cf_core_complete(reading->core) ||
         cf_ptmalloc_left_out_bytes(reading->pt, UINT32_MAX) > 0)

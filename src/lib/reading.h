@@ -44,6 +44,8 @@ void cf_reading_fini(struct cf_reading *reading);
  * meanwhile, whatever was made of the zeros that were read instead. */
 int cf_reading_settle(const struct cf_reading *reading, int status, struct cf_err *err);
 
+/* The walk met what no sound heap has, where the core is complete. */
+bool cf_reading_is_corrupt(const struct cf_reading *reading);
 bool cf_reading_has_heap(const struct cf_reading *reading);
 /*
  * How the core is to be judged. Corruption is said first: it is the more surprising; it is there

@@ -165,6 +165,15 @@ bool cf_walked_chunk(const struct cf_ptmalloc *pt, uint64_t addr, uint32_t arena
     return true;
 }
 
+bool cf_is_absent(const struct cf_ptmalloc *pt, uint64_t addr) {
+    enum cf_page_state state = cf_mem_page_state(pt->mem, addr);
+    if (!cf_core_complete(cf_mem_core(pt->mem)) || state == CF_PAGE_CUT_OFF ||
+        state == CF_PAGE_NOT_DUMPED)
+        return true;
+    uint64_t word;
+    return cf_chunkmap_find_heap(pt->map, addr) != NULL && !cf_mem_word(pt->mem, addr, &word);
+}
+
 bool cf_chunk_size(const struct cf_ptmalloc *pt, uint64_t addr, uint64_t *out) {
     uint64_t word;
     if (!cf_mem_word(pt->mem, addr + pt->word_bytes, &word))

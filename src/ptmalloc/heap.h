@@ -61,6 +61,10 @@ struct cf_anomaly {
     uint32_t heap_id;
     uint64_t addr;
     bool in_complete; /* the bytes it rests on are in the core: corruption, not absence */
+    bool in_flux;     /* a thread was at it: what an operation leaves until it is done (flux.h) */
+    uint64_t tcache;  /* the cache whose list it is about; 0: none */
+    int64_t excess_chunks; /* of sums and counts: what the walk or the list has too many */
+    int64_t excess_bytes;
     char detail[160];
 };
 

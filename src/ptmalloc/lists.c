@@ -43,12 +43,10 @@ struct list {
 
 static void note(const struct list *list, const char *code, uint64_t addr, const char *detail) {
     static const char *const kinds[] = {"fastbin", "unsorted bin", "small bin", "large bin"};
-    bool readable = cf_mem_page_state(list->pt->mem, addr) != CF_PAGE_CUT_OFF &&
-                    cf_mem_page_state(list->pt->mem, addr) != CF_PAGE_NOT_DUMPED;
     cf_anomalies_add(&list->ledger->anomalies,
                      &(struct cf_anomaly){.code = code, .arena_id = list->arena->id,
                                           .heap_id = UINT32_MAX, .addr = addr,
-                                          .in_complete = readable},
+                                          .in_complete = !cf_is_absent(list->pt, addr)},
                      "%s %u: %s", kinds[list->kind], list->index, detail);
 }
 
@@ -191,6 +189,25 @@ static inline bool is_free(const struct turns *turns, const struct follower *f) 
            !cf_plane_bit(turns->planes->states, f->heap->plane_word, f->unit + 1);
 }
 
+/*
+ * bk does not lead back, but as unlink_chunk() or an insertion leaves it between its two stores: the
+ * chunk before is on its way out (bk is that one's own bk), or another is on its way in between (it
+ * knows both neighbours, and only one knows it). The list goes on.
+ */
+static bool is_half_made(const struct cf_ptmalloc *pt, const struct follower *f, uint64_t bk) {
+    uint64_t word = pt->word_bytes, fd, before;
+    if (f->back != f->head && cf_mem_word(pt->mem, f->back + 3 * word, &before) && before == bk) {
+        note(&f->list, "half-link", f->back, "the chunk behind it leads past it");
+        return true;
+    }
+    if (cf_mem_word(pt->mem, bk + 2 * word, &fd) && fd == f->addr &&
+        cf_mem_word(pt->mem, bk + 3 * word, &before) && before == f->back) {
+        note(&f->list, "half-link", bk, "only the chunk behind it leads to it");
+        return true;
+    }
+    return false;
+}
+
 /* One chunk of a doubly linked bin. False: the list ends here, or cannot be followed. */
 static inline bool take_binned(const struct turns *turns, const struct team *team,
                                struct follower *f) {
@@ -207,7 +224,7 @@ static inline bool take_binned(const struct turns *turns, const struct team *tea
         note(list, "binned-unreadable", f->addr, "its chunk is not in the core");
         return false;
     }
-    if (header.bk != f->back) {
+    if (header.bk != f->back && !is_half_made(pt, f, header.bk)) {
         note(list, "bin-link", f->addr, "bk does not lead back to the chunk before it");
         return false;
     }
@@ -371,7 +388,7 @@ static bool take_fast(struct list *list, uint64_t addr) {
         return false;
     }
     if (cf_walked_state(pt, heap, addr) != CF_CHUNK_LIVE) {
-        note(list, "fast-in-flux", addr, "it is on another list, or on this one twice");
+        note(list, "fast-twice", addr, "it is on another list, or on this one twice");
         return false;
     }
     cf_chunkmap_set_state(pt->map, heap, addr, CF_CHUNK_FAST);
@@ -410,11 +427,14 @@ void cf_lists_compare(struct cf_ptmalloc *pt) {
                                  arena->walked_free_bytes == arena->binned_bytes))
             continue;
         cf_anomalies_add(&pt->anomalies,
-                         &(struct cf_anomaly){.code = "free-not-binned", .arena_id = arena->id,
-                                              .heap_id = UINT32_MAX, .addr = arena->addr,
-                                              .in_complete =
-                                                  complete && cf_ptmalloc_left_out_bytes(
-                                                                  pt, arena->id) == 0},
+                         &(struct cf_anomaly){
+                             .code = "free-not-binned", .arena_id = arena->id,
+                             .heap_id = UINT32_MAX, .addr = arena->addr,
+                             .in_complete =
+                                 complete && cf_ptmalloc_left_out_bytes(pt, arena->id) == 0,
+                             .excess_chunks = (int64_t)(arena->walked_free - arena->nr_binned),
+                             .excess_bytes =
+                                 (int64_t)(arena->walked_free_bytes - arena->binned_bytes)},
                          "the walk met %llu free chunks (%llu bytes), the bins have %llu (%llu)",
                          (unsigned long long)arena->walked_free,
                          (unsigned long long)arena->walked_free_bytes,

@@ -134,6 +134,10 @@ int cf_tcaches_follow(struct cf_ptmalloc *pt, struct cf_err *err);
 /* mmapped.c: chunks in mappings of their own; after the heaps are known. */
 int cf_mmapped_find(struct cf_ptmalloc *pt, struct cf_err *err);
 
+/* What stands at `addr` may have been there and is not in the core: memory that was left out or cut
+ * off, a page of a heap that the dumper could not read. False: it is in the core, or no memory. */
+bool cf_is_absent(const struct cf_ptmalloc *pt, uint64_t addr);
+
 /* True when `addr` is the start of a chunk of a heap of `arena_id` (any arena: UINT32_MAX). */
 bool cf_walked_chunk(const struct cf_ptmalloc *pt, uint64_t addr, uint32_t arena_id,
                      const struct cf_heap **out);

@@ -11,15 +11,25 @@
 #include "core/rss_guard.h"
 #include "libc/tcache.h"
 
-static void note(struct cf_ptmalloc *pt, const char *code, const struct cf_tcache *tcache,
-                 uint64_t addr, const char *detail, unsigned bin) {
-    uint64_t word;
-    bool readable = cf_mem_word(pt->mem, addr, &word) && cf_core_complete(cf_mem_core(pt->mem));
-    cf_anomalies_add(&pt->anomalies,
-                     &(struct cf_anomaly){.code = code, .arena_id = tcache->arena_id,
-                                          .heap_id = UINT32_MAX, .addr = addr,
-                                          .in_complete = readable},
-                     "tcache 0x%llx, bin %u: %s", (unsigned long long)tcache->addr, bin, detail);
+/* One bin's list while it is followed. */
+struct list {
+    struct cf_ptmalloc *pt;
+    struct cf_tcache *tcache;
+    unsigned bin;
+    uint64_t count; /* what the cache says that it has */
+    uint64_t met;
+};
+
+static void note(const struct list *list, const char *code, uint64_t addr, const char *detail) {
+    cf_anomalies_add(&list->pt->anomalies,
+                     &(struct cf_anomaly){
+                         .code = code, .arena_id = list->tcache->arena_id, .heap_id = UINT32_MAX,
+                         .addr = addr, .in_complete = !cf_is_absent(list->pt, addr),
+                         .tcache = list->tcache->addr,
+                         .excess_chunks = (int64_t)(list->met - list->count)},
+                     "tcache 0x%llx, bin %u: %s; %llu met of %llu",
+                     (unsigned long long)list->tcache->addr, list->bin, detail,
+                     (unsigned long long)list->met, (unsigned long long)list->count);
 }
 
 /* From 2.43 on an mmapped chunk can be cached too. */
@@ -31,13 +41,13 @@ static struct cf_mmapped *find_mmapped(struct cf_ptmalloc *pt, uint64_t addr) {
 }
 
 /* False: the list cannot be followed behind this chunk. */
-static bool take_cached(struct cf_ptmalloc *pt, struct cf_tcache *tcache, unsigned bin,
-                        uint64_t addr) {
+static bool take_cached(struct list *list, uint64_t addr) {
+    struct cf_ptmalloc *pt = list->pt;
     const struct cf_heap *heap;
     uint64_t size;
     if (cf_walked_chunk(pt, addr, UINT32_MAX, &heap)) {
         if (cf_walked_state(pt, heap, addr) != CF_CHUNK_LIVE) {
-            note(pt, "tcache-in-flux", tcache, addr, "this chunk is on another list too", bin);
+            note(list, "tcache-twice", addr, "this chunk is on another list, or on this one twice");
             return false;
         }
         if (!cf_chunk_size(pt, addr, &size))
@@ -46,33 +56,33 @@ static bool take_cached(struct cf_ptmalloc *pt, struct cf_tcache *tcache, unsign
     } else {
         struct cf_mmapped *mmapped = find_mmapped(pt, addr);
         if (mmapped == NULL || mmapped->in_tcache) {
-            note(pt, "tcache-not-met", tcache, addr, "no chunk is known here", bin);
+            note(list, "tcache-not-met", addr, "its link leads to no chunk");
             return false;
         }
         mmapped->in_tcache = true;
         size = mmapped->bytes;
     }
-    tcache->chunks++;
-    tcache->bytes += size;
+    list->met++;
+    list->tcache->chunks++;
+    list->tcache->bytes += size;
     return true;
 }
 
+/* Up to its end, or to where its links break: the count says how many are missing. */
 static void follow_bin(struct cf_ptmalloc *pt, struct cf_tcache *tcache, unsigned bin) {
-    struct cf_tcache_bin list;
-    if (!cf_tcache_bin(pt->malloc_found, tcache->addr, bin, &list))
+    struct cf_tcache_bin found;
+    if (!cf_tcache_bin(pt->malloc_found, tcache->addr, bin, &found))
         return;
-    uint64_t user = list.head, met = 0, stored;
-    uint64_t limit = cf_chunkmap_nr_units(pt->map) / 2;
-    while (user != 0 && met < limit) {
-        if (!take_cached(pt, tcache, bin, user - 2 * pt->word_bytes))
-            return;
-        met++;
-        if (!cf_mem_word(pt->mem, user, &stored))
+    struct list list = {.pt = pt, .tcache = tcache, .bin = bin, .count = found.count};
+    uint64_t user = found.head, stored, limit = cf_chunkmap_nr_units(pt->map) / 2;
+    while (user != 0 && list.met < limit) {
+        if (!take_cached(&list, user - 2 * pt->word_bytes) ||
+            !cf_mem_word(pt->mem, user, &stored))
             return;
         user = cf_malloc_reveal(pt->malloc_found, user, stored);
     }
-    if (met != list.count)
-        note(pt, "tcache-count", tcache, list.head, "its count disagrees with its list", bin);
+    if (list.met != list.count)
+        note(&list, "tcache-count", found.head, "its count disagrees with its list");
 }
 
 static int follow(struct cf_ptmalloc *pt, uint64_t addr, int32_t thread, struct cf_err *err) {

@@ -151,7 +151,8 @@ static void judge_previous(struct walk *walk, uint64_t addr, uint64_t word) {
 static uint64_t take_top(struct walk *walk, uint64_t addr, uint64_t word) {
     uint64_t size = word & ~(uint64_t)SIZE_FLAGS;
     uint64_t rest = walk->heap->chunks_end - addr;
-    judge_previous(walk, addr, word);
+    if (word != 0) /* a top that has just moved has no flags yet */
+        judge_previous(walk, addr, word);
     add_odd(walk, addr, CF_CHUNK_TOP);
     if (size != rest) {
         note(walk, "top-size", addr, true, "top does not reach to the end of its heap", size);

@@ -40,6 +40,8 @@ static const struct damaged cases[] = {
     {"left-out-part", 4, "(SELECT confidence FROM v_verdict) = 'low' AND (SELECT bytes FROM"
                          " v_finding WHERE code = 'heap-partly-left-out') = 65536 AND"
                          " (SELECT count(*) FROM v_anomaly WHERE is_corruption) = 0"},
+    {"busy", 0, "(SELECT code FROM v_verdict) <> 'corrupt'"},
+    {"busy-damaged", 6, CORRUPT "EXISTS (SELECT 1 FROM v_anomaly WHERE is_corruption)"},
     {"forked", 0, "(SELECT code FROM v_verdict) = 'cached' AND (SELECT bytes FROM v_finding"
                   " WHERE code = 'dead-caches') = (SELECT sum(bytes) FROM v_tcache)"},
 };

@@ -4,7 +4,8 @@
  * nobody has seen yet when the program ends; assert ends by words that are not malloc's, and
  * nothing is wrong; caches and forked leave chunks in the caches of 40 threads, which in a forked
  * child are gone; held leaves a thousand blocks to memory that the core leaves out, lost to
- * nothing; left-out and left-out-part take the heap itself out of the core.
+ * nothing; left-out and left-out-part take the heap itself out of the core; busy is caught while
+ * eight threads are in malloc and free, busy-damaged with an overrun beside them.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -110,6 +111,33 @@ static void forked(void) {
     abort();
 }
 
+/* Eight threads that never leave malloc alone for long; new pages make them wait inside of it. */
+static void *work(void *seed) {
+    enum { BLOCKS = 2000 };
+    static __thread char *blocks[BLOCKS];
+    for (uint32_t s = (uint32_t)(uintptr_t)seed;;) {
+        s = s * 1664525 + 1013904223;
+        uint32_t k = (s >> 9) % BLOCKS;
+        free(blocks[k]);
+        size_t bytes = (s >> 20) % 5 == 0 ? 20000 + (s >> 10) % 60000 : 16 + (s >> 12) % 1500;
+        blocks[k] = malloc(bytes);
+        blocks[k][0] = blocks[k][bytes - 1] = 1;
+    }
+    return NULL;
+}
+
+static void be_busy(int is_damaged) {
+    pthread_t thread;
+    for (uintptr_t i = 0; i < 8; i++)
+        if (pthread_create(&thread, NULL, work, (void *)(i * 77 + 1)) != 0)
+            exit(99);
+    char *p = opaque(malloc(3000));
+    (void)opaque(malloc(3000));
+    usleep(300000);
+    if (is_damaged)
+        memset(p, 'A', 3020);
+}
+
 int main(int argc, char **argv) {
     const char *how = argc > 1 ? argv[1] : "";
     memset(opaque(malloc(100)), 1, 100);
@@ -131,5 +159,7 @@ int main(int argc, char **argv) {
         hold(how[0] == 'h');
     else if (strcmp(how, "left-out") == 0 || strcmp(how, "left-out-part") == 0)
         leave_out(strcmp(how, "left-out") == 0);
+    else if (strcmp(how, "busy") == 0 || strcmp(how, "busy-damaged") == 0)
+        be_busy(strcmp(how, "busy-damaged") == 0);
     abort();
 }

@@ -1,0 +1,141 @@
+/*
+ * A thread stands in malloc or free where one of its innermost frames is a function of them, by
+ * its symbol; without a symbol, where its program counter lies in libc (then the rules of
+ * ptmalloc/flux.h still ask for the chunk in its hand and for the arena's lock). What it has in
+ * hand: its registers, and its stack from the red zone below the stack pointer up to the frame
+ * that called malloc.
+ */
+#include "lib/standing.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/cursor.h"
+#include "base/err.h"
+#include "libc/abortmsg.h"
+#include "ptmalloc/flux.h"
+
+enum {
+    INNERMOST = 8,         /* frames in which malloc is looked for */
+    RED_ZONE_BYTES = 128,  /* below the stack pointer, of a function that calls no other */
+    STACK_WORDS_MAX = 1024,
+    UNKNOWN_BYTES = 512,   /* of the stack, where no caller tells how far the frames go */
+};
+
+struct hands {
+    CF_ARRAY(struct cf_standing) rows;
+};
+
+static void free_hands(struct hands *hands) {
+    for (size_t i = 0; i < hands->rows.len; i++)
+        free((void *)hands->rows.items[i].words);
+    cf_array_free(&hands->rows);
+}
+
+/* "__libc_malloc", "_int_free", "tcache_put.part.0": names of glibc, 2.17 to 2.44. */
+static bool is_of_malloc(const char *name) {
+    static const char *const functions[] = {
+        "malloc", "free", "cfree", "calloc", "realloc", "reallocarray", "memalign",
+        "aligned_alloc", "posix_memalign", "valloc", "pvalloc", "free_check", "malloc_check",
+        "malloc_consolidate", "malloc_trim", "unlink_chunk", "sysmalloc", "sysmalloc_mmap",
+        "systrim", "heap_trim", "grow_heap", "shrink_heap", "new_heap", "alloc_new_heap",
+        "arena_get2", "arena_get_retry", "munmap_chunk", "mremap_chunk", "free_perturb",
+        "free_merge_chunk", "free_create_chunk", "free_maybe_trim", "free_chunk",
+        "tcache_get", "tcache_put", "tcache_get_n", "tcache_put_n", "tcache_init",
+        "tcache_malloc_init", "tcache_thread_shutdown", "arena_thread_freeres",
+    };
+    static const char *const prefixes[] = {"__libc_", "__GI___libc_", "__GI_", "_int_", "__"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0) {
+            name += strlen(prefixes[i]);
+            break;
+        }
+    size_t length = strcspn(name, ".@");
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (strlen(functions[i]) == length && memcmp(functions[i], name, length) == 0)
+            return true;
+    return false;
+}
+
+/* How many of the innermost frames are malloc's and of what it called; 0: it is not there. */
+static size_t frames_of_malloc(const struct cf_reading *reading, const struct cf_frames *frames,
+                               size_t thread) {
+    size_t nr = cf_frames_nr(frames, thread), found = 0;
+    for (size_t i = 0; i < nr && i < INNERMOST; i++) {
+        const struct cf_frame *frame = cf_frames_get(frames, thread, i);
+        struct cf_symbol symbol;
+        if (cf_frame_symbol(reading->symbols, frame, &symbol)) {
+            if (is_of_malloc(symbol.name))
+                found = i + 1;
+        } else if (i == 0 && cf_modules_find(reading->modules, frame->pc) != NULL &&
+                   cf_modules_find(reading->modules, frame->pc) == cf_reading_libc(reading)) {
+            found = 1;
+        }
+    }
+    return found;
+}
+
+static size_t take_registers(const struct cf_core_thread *thread, unsigned word_bytes,
+                             uint64_t *words) {
+    struct cf_cursor cursor = cf_cursor_make(thread->regs, thread->regs_bytes, word_bytes);
+    size_t nr = 0;
+    while (nr < STACK_WORDS_MAX && cf_cursor_word(&cursor, &words[nr]))
+        nr++;
+    return nr;
+}
+
+static int add_standing(const struct cf_reading *reading, const struct cf_frames *frames,
+                        size_t index, size_t nr_frames, struct hands *hands, struct cf_err *err) {
+    const struct cf_core_thread *thread = cf_core_thread(reading->core, index);
+    const unsigned word = cf_mem_word_bytes(reading->mem);
+    uint64_t *words = calloc(2 * STACK_WORDS_MAX, sizeof *words);
+    struct cf_standing *row = words != NULL ? cf_array_push(&hands->rows) : NULL;
+    if (row == NULL) {
+        free(words);
+        return cf_err_nomem(err, 2 * STACK_WORDS_MAX * sizeof *words, "what threads have in hand");
+    }
+    size_t nr = take_registers(thread, word, words);
+    const struct cf_frame *caller = nr_frames < cf_frames_nr(frames, index)
+                                        ? cf_frames_get(frames, index, nr_frames)
+                                        : NULL;
+    uint64_t start = thread->sp - RED_ZONE_BYTES, end = thread->sp + UNKNOWN_BYTES;
+    if (caller != NULL && caller->sp > thread->sp)
+        end = caller->sp;
+    for (uint64_t at = start - start % word; at < end && nr < 2 * STACK_WORDS_MAX; at += word)
+        if (cf_mem_word(reading->mem, at, &words[nr]))
+            nr++;
+    *row = (struct cf_standing){.thread = (int32_t)index, .words = words, .nr_words = nr};
+    return CF_OK;
+}
+
+int cf_standing_judge(const struct cf_context *ctx, struct cf_reading *reading,
+                      const struct cf_frames *frames, struct cf_err *err) {
+    CF_CLEANUP(free_hands) struct hands hands = {0};
+    struct cf_frames *own = NULL;
+    int status = CF_OK;
+    if (!cf_reading_is_corrupt(reading) ||
+        cf_abort_find(reading->found).state == CF_ABORT_MALLOC)
+        return CF_OK;
+    /* A fault inside malloc is no operation under way: it never came to its end. */
+    const struct cf_core_thread *dumped =
+        cf_core_nr_threads(reading->core) > 0 ? cf_core_thread(reading->core, 0) : NULL;
+    bool is_fault = dumped != NULL && (dumped->signal == SIGSEGV || dumped->signal == SIGBUS);
+    if (frames == NULL) {
+        status = cf_frames_find(ctx, reading->mem, reading->symbols, &own, err);
+        frames = own;
+    }
+    for (size_t i = 0; status == CF_OK && i < cf_core_nr_threads(reading->core); i++) {
+        size_t nr_frames = frames_of_malloc(reading, frames, i);
+        if (nr_frames > 0 && i == 0 && is_fault)
+            continue;
+        if (nr_frames > 0)
+            status = add_standing(reading, frames, i, nr_frames, &hands, err);
+    }
+    if (status == CF_OK)
+        cf_flux_judge(reading->pt, hands.rows.items, hands.rows.len);
+    cf_frames_free(own);
+    return status;
+}

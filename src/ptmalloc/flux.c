@@ -1,0 +1,261 @@
+/*
+ * The rules of ptmalloc/flux.h. What each operation can leave behind, by the order of its stores
+ * in malloc.c (2.17 to 2.44; compilers move stores about, so an order is never relied on):
+ *
+ *     _int_malloc    victim off its bin, its successor's PREV_INUSE not set       sums by one chunk
+ *                    remainder on the unsorted list, without a header yet         header, sums
+ *                    av->top moved, the new top without a size                    top
+ *     unlink_chunk   fd->bk or bk->fd changed, not both                           link, sums
+ *     _int_free      neighbours off their bins, the sum not on one yet            sums by up to 3
+ *     sysmalloc, systrim, heap_trim, grow_heap, shrink_heap: top and the heap's end apart     top
+ *     tcache_put, tcache_get: the list longer or shorter by one than its count    cache
+ *
+ * One lock guards an arena, so one thread is at it; fastbins and caches are changed without it.
+ */
+#include "ptmalloc/flux.h"
+
+#include <string.h>
+
+#include "core/core.h"
+#include "ptmalloc/planes.h"
+#include "ptmalloc/state.h"
+
+enum {
+    DEVIATIONS_MAX = 8, /* of one arena that one operation may leave */
+    HANDS_MAX = 64,     /* chunks in hands that are looked at for one arena's sums */
+    CACHE_SLIP = 1,     /* chunks by which a count may run ahead of its list */
+};
+
+/* What an anomaly has to show to be an operation's. */
+enum kind {
+    KIND_NEVER,
+    KIND_CHUNK,
+    KIND_RESUMED, /* behind a bad header: as that one */
+    KIND_TOP,
+    KIND_SUMS,
+    KIND_CACHE_COUNT,
+    KIND_CACHE,
+};
+
+static enum kind kind_of(const char *code) {
+    static const struct {
+        const char *code;
+        enum kind kind;
+    } kinds[] = {
+        {"prev-size", KIND_CHUNK},      {"bad-chunk-size", KIND_CHUNK},
+        {"binned-not-met", KIND_CHUNK}, {"binned-in-use", KIND_CHUNK},
+        {"half-link", KIND_CHUNK},      {"fast-twice", KIND_CHUNK},
+        {"walk-resumed", KIND_RESUMED}, {"top-size", KIND_TOP},
+        {"top-not-met", KIND_TOP},      {"heap-without-end", KIND_TOP},
+        {"free-not-binned", KIND_SUMS}, {"tcache-count", KIND_CACHE_COUNT},
+        {"tcache-twice", KIND_CACHE},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].code, code) == 0)
+            return kinds[i].kind;
+    return KIND_NEVER;
+}
+
+struct judge {
+    struct cf_ptmalloc *pt;
+    const struct cf_planes *planes;
+    const struct cf_standing *standing;
+    size_t nr;
+    bool is_single; /* one thread alone takes no lock */
+};
+
+static bool has_word(const struct cf_standing *standing, uint64_t word) {
+    for (size_t i = 0; i < standing->nr_words; i++)
+        if (standing->words[i] == word)
+            return true;
+    return false;
+}
+
+/* The chunk by its header or by its user memory. */
+static bool has_in_hand(const struct judge *judge, const struct cf_standing *standing,
+                        uint64_t addr) {
+    return addr != 0 && (has_word(standing, addr) ||
+                         has_word(standing, addr + 2 * judge->pt->word_bytes));
+}
+
+/* The chunk that ends at `addr` or covers it; 0: none. */
+static uint64_t chunk_before(const struct judge *judge, const struct cf_heap *heap,
+                             uint64_t addr) {
+    uint64_t base = cf_planes_base(judge->planes, heap);
+    if (addr <= base)
+        return 0;
+    size_t unit = (size_t)((addr - 1 - base) >> judge->planes->unit_shift);
+    size_t start = cf_planes_prev_start(judge->planes, heap, unit);
+    return start == SIZE_MAX ? 0 : base + ((uint64_t)start << judge->planes->unit_shift);
+}
+
+static bool thread_explains_chunk(const struct judge *judge, const struct cf_standing *standing,
+                                  uint64_t addr) {
+    if (has_in_hand(judge, standing, addr))
+        return true;
+    const struct cf_heap *heap = cf_chunkmap_find_heap(judge->pt->map, addr);
+    uint64_t size;
+    if (heap == NULL)
+        return false;
+    return has_in_hand(judge, standing, chunk_before(judge, heap, addr)) ||
+           (cf_chunk_size(judge->pt, addr, &size) && size < heap->end - addr &&
+            has_in_hand(judge, standing, addr + size));
+}
+
+static bool some_thread_explains(const struct judge *judge, uint64_t addr) {
+    for (size_t i = 0; i < judge->nr; i++)
+        if (thread_explains_chunk(judge, &judge->standing[i], addr))
+            return true;
+    return false;
+}
+
+/* A thread may be at the arena: its mutex, the first word of malloc_state, is taken. */
+static bool is_locked(const struct judge *judge, const struct cf_anomaly *anomaly) {
+    uint32_t mutex;
+    if (anomaly->arena_id >= judge->pt->arenas.len)
+        return false;
+    uint64_t arena = judge->pt->arenas.items[anomaly->arena_id].addr;
+    return judge->is_single || (arena != 0 && cf_mem_u32(judge->pt->mem, arena, &mutex) &&
+                                mutex != 0);
+}
+
+/* ---- sums ---- */
+
+/* Chunks that threads have in hand and that the walk and the lists tell differently. */
+struct hands {
+    uint64_t addrs[HANDS_MAX];
+    size_t nr;
+    int64_t chunks; /* free by the walk and on no list, less those that are the other way round */
+    int64_t bytes;
+};
+
+static bool is_linked(const struct cf_ptmalloc *pt, uint64_t addr) {
+    uint64_t word = pt->word_bytes, fd, bk, back, forth;
+    return cf_mem_word(pt->mem, addr + 2 * word, &fd) &&
+           cf_mem_word(pt->mem, addr + 3 * word, &bk) &&
+           cf_mem_word(pt->mem, fd + 3 * word, &back) && back == addr &&
+           cf_mem_word(pt->mem, bk + 2 * word, &forth) && forth == addr;
+}
+
+static void add_hand(const struct judge *judge, uint32_t arena_id, uint64_t addr,
+                     struct hands *hands) {
+    const struct cf_ptmalloc *pt = judge->pt;
+    const struct cf_heap *heap = cf_chunkmap_find_heap(pt->map, addr);
+    uint64_t size;
+    if (heap == NULL || heap->arena_id != arena_id || hands->nr == HANDS_MAX ||
+        addr % (2 * pt->word_bytes) != 0 || !cf_chunk_size(pt, addr, &size))
+        return;
+    for (size_t i = 0; i < hands->nr; i++)
+        if (hands->addrs[i] == addr)
+            return;
+    const struct cf_heap *met;
+    if (!cf_walked_chunk(pt, addr, arena_id, &met))
+        return; /* a bin's head stands in the heap too, and is linked */
+    bool is_free = cf_walked_state(pt, met, addr) == CF_CHUNK_FREE;
+    if (is_free == is_linked(pt, addr))
+        return;
+    hands->addrs[hands->nr++] = addr;
+    hands->chunks += is_free ? 1 : -1;
+    hands->bytes += is_free ? (int64_t)size : -(int64_t)size;
+}
+
+/* A remainder that is on its list before it has a header: the lists counted it, by what stood
+ * there before, and the walk did not meet it. Lists are judged before their sums. */
+static void add_unmet(const struct judge *judge, uint32_t arena_id, struct hands *hands) {
+    for (size_t i = 0; i < judge->pt->anomalies.rows.len; i++) {
+        const struct cf_anomaly *row = &judge->pt->anomalies.rows.items[i];
+        uint64_t size;
+        if (row->arena_id != arena_id || !row->in_flux ||
+            strcmp(row->code, "binned-not-met") != 0 || !cf_chunk_size(judge->pt, row->addr, &size))
+            continue;
+        hands->chunks--;
+        hands->bytes -= (int64_t)size;
+    }
+}
+
+static bool sums_are_in_hand(const struct judge *judge, const struct cf_anomaly *anomaly) {
+    struct hands hands = {.nr = 0};
+    add_unmet(judge, anomaly->arena_id, &hands);
+    for (size_t i = 0; i < judge->nr; i++) {
+        const struct cf_standing *standing = &judge->standing[i];
+        for (size_t k = 0; k < standing->nr_words; k++) {
+            add_hand(judge, anomaly->arena_id, standing->words[k], &hands);
+            add_hand(judge, anomaly->arena_id,
+                     standing->words[k] - 2 * judge->pt->word_bytes, &hands);
+        }
+    }
+    return hands.chunks == anomaly->excess_chunks && hands.bytes == anomaly->excess_bytes;
+}
+
+/* ---- caches ---- */
+
+static const struct cf_standing *owner_of(const struct judge *judge, uint64_t tcache) {
+    int32_t thread = -1;
+    for (size_t i = 0; i < judge->pt->tcaches.len; i++)
+        if (judge->pt->tcaches.items[i].addr == tcache)
+            thread = judge->pt->tcaches.items[i].thread;
+    for (size_t i = 0; i < judge->nr && thread >= 0; i++)
+        if (judge->standing[i].thread == thread)
+            return &judge->standing[i];
+    return NULL;
+}
+
+static bool cache_is_in_hand(const struct judge *judge, const struct cf_anomaly *anomaly) {
+    const struct cf_standing *owner = owner_of(judge, anomaly->tcache);
+    if (owner == NULL)
+        return false;
+    if (kind_of(anomaly->code) == KIND_CACHE)
+        return has_in_hand(judge, owner, anomaly->addr);
+    return anomaly->excess_chunks <= CACHE_SLIP && anomaly->excess_chunks >= -CACHE_SLIP;
+}
+
+/* ---- all ---- */
+
+/* The header that made the walk look for another place. */
+static bool was_in_hand_before(const struct judge *judge, const struct cf_anomaly *resumed) {
+    return resumed > judge->pt->anomalies.rows.items && resumed[-1].in_flux &&
+           resumed[-1].heap_id == resumed->heap_id &&
+           kind_of(resumed[-1].code) == KIND_CHUNK;
+}
+
+static bool is_in_hand(const struct judge *judge, const struct cf_anomaly *anomaly) {
+    switch (kind_of(anomaly->code)) {
+    case KIND_RESUMED:
+        return was_in_hand_before(judge, anomaly);
+    case KIND_CACHE:
+    case KIND_CACHE_COUNT:
+        return cache_is_in_hand(judge, anomaly);
+    case KIND_SUMS:
+        return is_locked(judge, anomaly) && sums_are_in_hand(judge, anomaly);
+    case KIND_TOP:
+    case KIND_CHUNK:
+        return is_locked(judge, anomaly) && some_thread_explains(judge, anomaly->addr);
+    default:
+        return false;
+    }
+}
+
+/* How many deviations of the anomaly's arena there are. */
+static size_t nr_of_arena(const struct cf_ptmalloc *pt, uint32_t arena_id) {
+    size_t nr = 0;
+    for (size_t i = 0; i < pt->anomalies.rows.len && nr <= DEVIATIONS_MAX; i++)
+        nr += pt->anomalies.rows.items[i].arena_id == arena_id;
+    return nr;
+}
+
+void cf_flux_judge(struct cf_ptmalloc *pt, const struct cf_standing *standing, size_t nr) {
+    struct judge judge = {
+        .pt = pt, .planes = cf_chunkmap_planes(pt->map), .standing = standing, .nr = nr,
+        .is_single = cf_core_nr_threads(cf_mem_core(pt->mem)) == 1,
+    };
+    if (nr == 0 || pt->anomalies.rows.len == CF_ANOMALIES_MAX)
+        return;
+    for (size_t i = 0; i < pt->anomalies.rows.len; i++) {
+        struct cf_anomaly *anomaly = &pt->anomalies.rows.items[i];
+        if (anomaly->in_complete && nr_of_arena(pt, anomaly->arena_id) <= DEVIATIONS_MAX)
+            anomaly->in_flux = is_in_hand(&judge, anomaly);
+    }
+    for (size_t i = 0; i < pt->anomalies.rows.len; i++)
+        if (pt->anomalies.rows.items[i].in_flux)
+            pt->anomalies.rows.items[i].in_complete = false;
+}
