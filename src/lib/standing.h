@@ -10,7 +10,7 @@
 #include "sym/frames.h"
 
 /* Where the walk met corruption, tells it from operations that were under way. `frames` of the
- * reading's threads, or NULL: found here, if they are needed. CF_ENOMEM, and as cf_frames_find(). */
+ * reading's threads, or NULL: found here, if they are needed. Fails as cf_frames_find() does. */
 int cf_standing_judge(const struct cf_context *ctx, struct cf_reading *reading,
                       const struct cf_frames *frames, struct cf_err *err);
 

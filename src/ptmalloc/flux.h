@@ -1,11 +1,11 @@
 /*
  * Damaged, or caught in the middle of an operation? A thread that the core caught in malloc or free
- * leaves its arena as no thread outside ever sees it: a chunk taken from its list and not yet marked,
- * a link half made, a top that has moved and has no size yet. Such a deviation is no corruption.
+ * leaves its arena as no thread outside ever sees it: a chunk taken from its list and not yet
+ * marked, a link half made, a top that has moved and has no size yet. That is no corruption.
  *
  * What is asked of a deviation before it is taken for that:
- *  - a thread stands in malloc or free, and the arena is locked, or the process has one thread alone
- *    (SINGLE_THREAD_P takes no lock); a thread's cache needs no lock and is that thread's own;
+ *  - a thread stands in malloc or free, and the arena is locked, or the process has one thread
+ *    alone (SINGLE_THREAD_P takes no lock); a thread's cache needs no lock and is that thread's own;
  *  - that thread has the chunk that deviates, or the one beside it, in its registers or in the
  *    frames of malloc: an operation changes nothing but the chunks that it has in hand;
  *  - counts differ by exactly the chunks that threads have in hand and that stand on no list;
