@@ -5,7 +5,7 @@
  *
  * What is asked of a deviation before it is taken for that:
  *  - a thread stands in malloc or free, and the arena is locked, or the process has one thread
- *    alone (SINGLE_THREAD_P takes no lock); a thread's cache needs no lock and is that thread's own;
+ *    alone (SINGLE_THREAD_P takes no lock); a thread's cache needs no lock and is that thread's;
  *  - that thread has the chunk that deviates, or the one beside it, in its registers or in the
  *    frames of malloc: an operation changes nothing but the chunks that it has in hand;
  *  - counts differ by exactly the chunks that threads have in hand and that stand on no list;

@@ -191,8 +191,8 @@ static inline bool is_free(const struct turns *turns, const struct follower *f) 
 
 /*
  * bk does not lead back, but as unlink_chunk() or an insertion leaves it between its two stores:
- * the chunk before is on its way out (bk is that one's own bk), or another is on its way in between (it
- * knows both neighbours, and only one knows it). The list goes on.
+ * the chunk before is on its way out (bk is that one's own bk), or another is on its way in between
+ * (it knows both neighbours, and only one knows it). The list goes on.
  */
 static bool is_half_made(const struct cf_ptmalloc *pt, const struct follower *f, uint64_t bk) {
     uint64_t word = pt->word_bytes, fd, before;
