@@ -114,7 +114,7 @@ static void forked(void) {
 /* Eight threads that never leave malloc alone for long; new pages make them wait inside of it. */
 static void *work(void *seed) {
     enum { BLOCKS = 2000 };
-    static __thread char *blocks[BLOCKS];
+    char *blocks[BLOCKS] = {0};
     for (uint32_t s = (uint32_t)(uintptr_t)seed;;) {
         s = s * 1664525 + 1013904223;
         uint32_t k = (s >> 9) % BLOCKS;
