@@ -97,7 +97,7 @@ const struct cf_rule cf_rules[] = {
         .title = "CORRUPT: malloc's heap is damaged in {corruptions:count} "
                  "place{corruptions:s}[, the first at {damaged_address:text}]" CRASHED ".",
         .detail = "Headers, links or counts contradict each other where the core is complete: "
-                  "memory was overwritten, or the process was in the middle of malloc. " SUSPECT
+                  "memory was overwritten. No thread's operation explains it. " SUSPECT
                   STILL_EXACT,
         .advice = "[Look at writes through the chunk at {suspect_address:text} (corefrag explain "
                   "says who holds it). ]Run the program under AddressSanitizer or valgrind",
