@@ -152,7 +152,7 @@ static int analyze_heap(struct run *run, struct cf_err *err) {
     if (status == CF_OK)
         status = run_sides(run, err);
     if (status == CF_OK)
-        status = cf_process_analyze(&run->process, &run->reading,
+        status = cf_process_analyze(run->ctx, &run->process, &run->reading,
                                     run->reach != NULL ? &run->reach->stacks : NULL,
                                     run->options, err);
     const struct cf_holding_input holding = {

@@ -2,6 +2,7 @@
 
 #include "runtime/runtimes.h"
 #include "base/cleanup.h"
+#include "base/context.h"
 #include "base/err.h"
 #include "store/rows.h"
 
@@ -85,12 +86,12 @@ static int make_budget(struct cf_process *process, const struct cf_reading *read
     return status;
 }
 
-int cf_process_analyze(struct cf_process *process, const struct cf_reading *reading,
-                       const struct cf_stacks *stacks, const struct cf_options *options,
-                       struct cf_err *err) {
-    int status = CF_OK;
+int cf_process_analyze(const struct cf_context *ctx, struct cf_process *process,
+                       const struct cf_reading *reading, const struct cf_stacks *stacks,
+                       const struct cf_options *options, struct cf_err *err) {
+    int status = cf_progress(ctx, "adding up the mappings", 0, 0) ? cf_err_cancelled(err) : CF_OK;
     process->stacks = stacks != NULL ? stacks : &process->own_stacks;
-    if (stacks == NULL)
+    if (status == CF_OK && stacks == NULL)
         status = cf_stacks_find(&process->own_stacks, reading->mem, err);
     if (status == CF_OK)
         status = cf_environ_read(reading->mem, &process->env, err);

@@ -35,9 +35,9 @@ int cf_process_open(struct cf_process *process, const struct cf_options *options
                     struct cf_err *err);
 
 /* `stacks` are lent where another pass has found them already; NULL: it did not. */
-int cf_process_analyze(struct cf_process *process, const struct cf_reading *reading,
-                       const struct cf_stacks *stacks, const struct cf_options *options,
-                       struct cf_err *err);
+int cf_process_analyze(const struct cf_context *ctx, struct cf_process *process,
+                       const struct cf_reading *reading, const struct cf_stacks *stacks,
+                       const struct cf_options *options, struct cf_err *err);
 int cf_process_store(const struct cf_process *process, const struct cf_reading *reading,
                      const struct cf_options *options, struct cf_db *db, struct cf_err *err);
 /* By smaps: a mapping that the process left out of its cores (MADV_DONTDUMP) had content. */

@@ -1,6 +1,7 @@
 #include "libc/malloc.h"
 
 #include "base/bound.h"
+#include "base/context.h"
 #include "base/err.h"
 #include "libc/found.h"
 
@@ -27,20 +28,29 @@ static void write_layout_text(struct cf_malloc *m) {
 }
 
 /* The order matters: each finder stands on what the ones before it found (libc/found.h). */
+/* Each of the finders is short where malloc is at its usual places. */
+static int go_on(const struct cf_context *ctx, int status, struct cf_err *err) {
+    if (status == CF_OK && cf_progress(ctx, "finding malloc", 0, 0))
+        return cf_err_cancelled(err);
+    return status;
+}
+
 static int find_all(const struct cf_context *ctx, struct cf_malloc *m, struct cf_err *err) {
-    int status = cf_arenas_find(ctx, m, err);
+    int status = go_on(ctx, CF_OK, err);
+    if (status == CF_OK)
+        status = go_on(ctx, cf_arenas_find(ctx, m, err), err);
     if (status != CF_OK)
         return status;
     m->alignment = alignment_of(m);
     for (size_t i = 0; i < m->namespaces.len; i++)
         cf_par_find(m, &m->namespaces.items[i]);
-    status = cf_heaps_find(m, err);
+    status = go_on(ctx, cf_heaps_find(m, err), err);
     if (status == CF_OK)
-        status = cf_arenas_adopt(m, err);
+        status = go_on(ctx, cf_arenas_adopt(m, err), err);
     if (status == CF_OK)
-        status = cf_tls_find(m, err);
+        status = go_on(ctx, cf_tls_find(m, err), err);
     if (status == CF_OK)
-        status = cf_tcaches_find(m, err);
+        status = go_on(ctx, cf_tcaches_find(m, err), err);
     if (status != CF_OK)
         return status;
     cf_links_decide(m);

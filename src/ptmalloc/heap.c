@@ -23,7 +23,7 @@ static int walk_all(const struct cf_context *ctx, struct cf_ptmalloc *pt, unsign
     if (status == CF_OK)
         status = cf_walk_heaps(ctx, pt, nr_threads, err);
     if (status == CF_OK)
-        status = cf_lists_follow(pt, nr_threads, err);
+        status = cf_lists_follow(ctx, pt, nr_threads, err);
     if (status == CF_OK)
         status = cf_mmapped_find(pt, err);
     if (status == CF_OK)

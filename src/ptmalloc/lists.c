@@ -14,11 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/thread_pool.h"
+#include "base/context.h"
 #include "base/err.h"
+#include "base/thread_pool.h"
 #include "core/rss_guard.h"
 
 enum {
+    TICK_TURNS = 1 << 14,
     TEAMS = 8,         /* arenas whose lists are followed at a time */
     WINDOW_SHIFT = 22,
     REREADS = 16, /* times the core, then its pages stay */
@@ -115,6 +117,7 @@ struct team {
 };
 
 struct turns {
+    const struct cf_context *ctx;
     struct cf_ptmalloc *pt;
     const struct cf_planes *planes;
     struct cf_rss_guard guard;
@@ -279,14 +282,22 @@ static inline bool take_turn(const struct turns *turns, struct team *team) {
     return true;
 }
 
-static void take_turns(struct turns *turns, size_t nr_teams) {
+/* False: cancelled. */
+static bool take_turns(struct turns *turns, size_t nr_teams) {
+    size_t until_tick = TICK_TURNS;
     for (bool going = true; going;) {
         going = false;
+        if (--until_tick == 0) {
+            until_tick = TICK_TURNS;
+            if (cf_tick(turns->ctx))
+                return false;
+        }
         for (size_t i = 0; i < nr_teams; i++) {
             going |= take_turn(turns, &turns->teams[i]);
             cf_rss_guard_step(&turns->guard);
         }
     }
+    return true;
 }
 
 /* False: empty, or the arena itself is not in the core: its heaps alone were found. */
@@ -346,11 +357,13 @@ static void take_sums(struct cf_ptmalloc *pt, struct team *team) {
     }
 }
 
-/* The unsorted list is followed; the others too, where the sums do not prove them. */
-static void follow_bins(struct turns *turns, size_t nr_teams) {
+/* The unsorted list is followed; the others too, where the sums do not prove them. False:
+ * cancelled. */
+static bool follow_bins(struct turns *turns, size_t nr_teams) {
     for (size_t i = 0; i < nr_teams; i++)
         start_bins(turns, &turns->teams[i], CF_UNSORTED_BIN);
-    take_turns(turns, nr_teams);
+    if (!take_turns(turns, nr_teams))
+        return false;
     for (size_t i = 0; i < nr_teams; i++) {
         struct team *team = &turns->teams[i];
         if (are_proved(turns->pt, team)) {
@@ -362,7 +375,7 @@ static void follow_bins(struct turns *turns, size_t nr_teams) {
         team->ledger->anomalies = (struct cf_anomalies){0};
         start_bins(turns, team, CF_LAST_BIN);
     }
-    take_turns(turns, nr_teams);
+    return take_turns(turns, nr_teams);
 }
 
 static void keep_bins(const struct team *team) {
@@ -445,6 +458,7 @@ void cf_lists_compare(struct cf_ptmalloc *pt) {
 
 /* All arenas, so many to a job. */
 struct follow {
+    const struct cf_context *ctx;
     struct cf_ptmalloc *pt;
     struct ledger *ledgers; /* one an arena */
     size_t nr_teams;        /* of a job; TEAMS at most */
@@ -477,12 +491,13 @@ static void follow_some(void *user, size_t index) {
         follow->ledgers[index * follow->nr_teams].out_of_memory = true;
         return;
     }
+    turns->ctx = follow->ctx;
     turns->pt = follow->pt;
     turns->planes = cf_chunkmap_planes(follow->pt->map);
     turns->guard = cf_rss_guard_make(core, cf_core_file_bytes(core), REREADS);
     size_t nr_teams = start_teams(follow, turns, index);
-    follow_bins(turns, nr_teams);
-    for (size_t i = 0; i < nr_teams; i++) {
+    bool is_done = follow_bins(turns, nr_teams);
+    for (size_t i = 0; i < nr_teams && is_done; i++) {
         keep_bins(&turns->teams[i]);
         for (uint32_t fast = 0; fast < nr_fast; fast++)
             follow_fastbin(turns, &turns->teams[i], fast);
@@ -504,10 +519,11 @@ static int merge(struct cf_ptmalloc *pt, struct ledger *ledger, struct cf_err *e
     return CF_OK;
 }
 
-int cf_lists_follow(struct cf_ptmalloc *pt, unsigned nr_threads, struct cf_err *err) {
+int cf_lists_follow(const struct cf_context *ctx, struct cf_ptmalloc *pt, unsigned nr_threads,
+                    struct cf_err *err) {
     const struct cf_core *core = cf_mem_core(pt->mem);
     size_t nr = pt->arenas.len, share = nr / cf_thread_pool_size(nr_threads) + 1;
-    struct follow follow = {.pt = pt, .ledgers = calloc(nr + 1, sizeof *follow.ledgers),
+    struct follow follow = {.ctx = ctx, .pt = pt, .ledgers = calloc(nr + 1, sizeof *follow.ledgers),
                             .nr_teams = share < TEAMS ? share : TEAMS};
     if (follow.ledgers == NULL)
         return cf_err_nomem(err, nr * sizeof *follow.ledgers, "the bins");
@@ -522,5 +538,5 @@ int cf_lists_follow(struct cf_ptmalloc *pt, unsigned nr_threads, struct cf_err *
         cf_array_free(&follow.ledgers[i].anomalies.rows);
     }
     free(follow.ledgers);
-    return status;
+    return status == CF_OK && cf_tick(ctx) ? cf_err_cancelled(err) : status;
 }

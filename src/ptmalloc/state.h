@@ -123,7 +123,8 @@ int cf_walk_heaps(const struct cf_context *ctx, struct cf_ptmalloc *pt, unsigned
                   struct cf_err *err);
 
 /* lists.c: bins and fastbins of all arenas over the walked planes; takes the sums. */
-int cf_lists_follow(struct cf_ptmalloc *pt, unsigned nr_threads, struct cf_err *err);
+int cf_lists_follow(const struct cf_context *ctx, struct cf_ptmalloc *pt, unsigned nr_threads,
+                    struct cf_err *err);
 
 /* Free chunks as the walk met them against the bins' sums, arena by arena. */
 void cf_lists_compare(struct cf_ptmalloc *pt);

@@ -82,6 +82,8 @@ int cf_kept_pins(const struct cf_context *ctx, const struct cf_ptmalloc *pt, str
     if (cf_progress(ctx, "judging pages", 0, 0))
         return cf_err_cancelled(err);
     int status = sweep_pages(ctx, map, kept, err);
+    if (status == CF_OK && cf_tick(ctx))
+        status = cf_err_cancelled(err);
     if (status == CF_OK)
         status = cf_top_pins_find(map, &kept->rule, &kept->residency, &kept->top_pins, err);
     return status;
