@@ -48,7 +48,7 @@ enum cf_status {
 
 struct cf_err {
     int status;
-    char text[1024]; /* one line without a newline: file, offset or address, remedy */
+    char text[1024]; /* one line of harmless text: file, offset or address, remedy */
 };
 
 /* How the library talks. Every callback may be NULL. None is ever called twice at a time during one
@@ -56,7 +56,7 @@ struct cf_err {
 struct cf_context {
     size_t size;
     void *user;
-    void (*log)(void *user, const char *text);
+    void (*log)(void *user, const char *text); /* a line of harmless text, without its newline */
     /* How far we are: a stage in words, and done of total in that stage's own unit (total 0: not
      * known). It is called many times a second while something takes long. Any result but 0 cancels
      * the call, which then returns CF_ECANCELLED within a moment. */
@@ -106,7 +106,8 @@ struct cf_options {
 
 /*
  * Analyzes the core at `core_path` ("-": standard input) into a new database at `db_path`, which
- * appears only when complete, with mode 0600.
+ * appears only when complete, with mode 0600. Neither an input nor an ELF file is ever overwritten
+ * (CF_EUSAGE).
  */
 CF_API int cf_analyze(const struct cf_context *ctx, const char *core_path, const char *db_path,
                       const struct cf_options *options, enum cf_outcome *out, struct cf_err *err);
@@ -150,6 +151,15 @@ CF_API int cf_gate_measure(const struct cf_context *ctx, const char *db_path, co
                            bool *crossed, char *says, size_t says_bytes, struct cf_err *err);
 
 /*
+ * Whether a file may be written to `path`, for callers that keep a report in a file: CF_EUSAGE
+ * where it is one of the `nr_inputs` inputs (the same file, also through links; "-" is standard
+ * input, NULL is passed over), an ELF file, or (`is_report`) a database of ours. Nothing else about
+ * the path is judged. cf_analyze() asks the same of its database, whatever `force` says.
+ */
+CF_API int cf_output_check(const char *path, bool is_report, const char *const *inputs,
+                           size_t nr_inputs, struct cf_err *err);
+
+/*
  * Writes to `sink` what grew between two cores of one program, from their databases, the largest
  * first. CF_EUSAGE when they are of different programs and `any_program` is false.
  */
@@ -170,6 +180,13 @@ CF_API int cf_explain(const struct cf_context *ctx, const char *db_path, uint64_
 /* Writes the documented schema to `sink`, or one view's part of it (`view` not NULL). CF_EUSAGE: no
  * such view. */
 CF_API int cf_schema(const char *view, FILE *sink, struct cf_err *err);
+
+/*
+ * Writes `raw` to `out` as one line of valid UTF-8 that drives no terminal: control characters and
+ * bytes that are no UTF-8 as \x1b, format and direction characters as \u{202e}. Names in a database
+ * are as they were in the core. Returns the length of the whole; it is cut to `bytes`.
+ */
+CF_API size_t cf_escape(const char *raw, char *out, size_t bytes);
 
 /* The version of the library, as "0.2" (static), and as CF_VERSION_NUMBER. */
 CF_API const char *cf_version(void);

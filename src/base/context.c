@@ -3,14 +3,17 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/harmless.h"
+
 void cf_log(const struct cf_context *ctx, const char *format, ...) {
     if (ctx == NULL || ctx->log == NULL)
         return;
-    char text[1024];
+    char raw[1024], text[2048];
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(text, sizeof text, format, args);
+    (void)vsnprintf(raw, sizeof raw, format, args);
     va_end(args);
+    (void)cf_harmless(raw, text, sizeof text);
     ctx->log(ctx->user, text);
 }
 

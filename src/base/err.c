@@ -4,6 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/harmless.h"
+
+/* Paths and names stand in the text: it is to be one line that drives no terminal. */
+static void make_harmless(struct cf_err *err) {
+    char raw[sizeof err->text];
+    memcpy(raw, err->text, sizeof raw);
+    (void)cf_harmless(raw, err->text, sizeof err->text);
+}
+
 int cf_err_set(struct cf_err *err, int status, const char *format, ...) {
     if (err == NULL)
         return status;
@@ -12,6 +21,7 @@ int cf_err_set(struct cf_err *err, int status, const char *format, ...) {
     va_start(args, format);
     (void)vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
+    make_harmless(err);
     return status;
 }
 
@@ -25,6 +35,7 @@ int cf_err_errno(struct cf_err *err, int status, int errno_value, const char *fo
     va_end(args);
     size_t used = strlen(err->text);
     (void)snprintf(err->text + used, sizeof err->text - used, ": %s", strerror(errno_value));
+    make_harmless(err);
     return status;
 }
 
@@ -43,6 +54,7 @@ int cf_err_context(struct cf_err *err, const char *format, ...) {
         used = sizeof context / 2;
     (void)snprintf(err->text, sizeof err->text, "%.*s: %.*s", (int)used, context,
                    (int)(sizeof err->text - used - 3), cause);
+    make_harmless(err);
     return err->status;
 }
 

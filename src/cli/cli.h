@@ -50,6 +50,10 @@ int cli_outcome_exit(enum cf_outcome outcome);
 int cli_fail(const struct cf_err *err);
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* argp_error() for texts in which arguments stand: harmless. */
+void cli_usage_error(struct argp_state *state, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* Options that several commands have; argp children. Their input is the struct named. */
 extern const struct argp cli_analyze_argp;  /* struct cli_analysis */
 extern const struct argp cli_files_argp;    /* struct cf_options */

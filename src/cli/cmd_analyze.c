@@ -24,7 +24,7 @@ static enum cf_chunks parse_chunks(struct argp_state *state, const char *arg) {
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(arg, names[i]) == 0)
             return (enum cf_chunks)i;
-    argp_error(state, "--chunks is all, free or none, not '%s'", arg);
+    cli_usage_error(state, "--chunks is all, free or none, not '%s'", arg);
     return CF_CHUNKS_ALL;
 }
 
@@ -170,7 +170,7 @@ static error_t parse_command(int key, char *arg, struct argp_state *state) {
         return 0;
     case ARGP_KEY_END:
         if (command->analysis.core == NULL)
-            argp_error(state, "which core?");
+            cli_usage_error(state, "which core?");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

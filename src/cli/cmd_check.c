@@ -21,7 +21,7 @@ static error_t parse_command(int key, char *arg, struct argp_state *state) {
         return 0;
     case ARGP_KEY_END:
         if (command->core == NULL)
-            argp_error(state, "which core?");
+            cli_usage_error(state, "which core?");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -27,7 +27,7 @@ static error_t parse_command(int key, char *arg, struct argp_state *state) {
         return 0;
     case ARGP_KEY_END:
         if (command->source.db == NULL)
-            argp_error(state, "two databases are compared: the older one, then the newer one");
+            cli_usage_error(state, "two databases are compared: the older one, then the newer one");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -26,7 +26,7 @@ static uint64_t parse_address(struct argp_state *state, const char *text) {
     uint64_t value =
         *text == '-' ? (uint64_t)strtoll(text, &end, 10) : strtoull(text, &end, is_hex ? 16 : 10);
     if (errno != 0 || end == text || *end != '\0')
-        argp_error(state, "'%s' is no address: hex with 0x in front, or decimal", text);
+        cli_usage_error(state, "'%s' is no address: hex with 0x in front, or decimal", text);
     return value;
 }
 
@@ -45,7 +45,7 @@ static error_t parse_command(int key, char *arg, struct argp_state *state) {
         return 0;
     case ARGP_KEY_END:
         if (command->address_text == NULL)
-            argp_error(state, "a database and an address are needed");
+            cli_usage_error(state, "a database and an address are needed");
         else
             command->address = parse_address(state, command->address_text);
         return 0;

@@ -25,15 +25,15 @@ static void parse_format(struct argp_state *state, const char *arg, enum cf_form
             return;
         }
     }
-    argp_error(state, "--format is text, markdown, html or json, not '%s'", arg);
+    cli_usage_error(state, "--format is text, markdown, html or json, not '%s'", arg);
 }
 
 static void parse_gate(struct argp_state *state, const char *arg, struct cli_report *report) {
     struct cf_err err;
     if (report->nr_gates == CLI_GATES_MAX)
-        argp_error(state, "--fail-on: %d limits are enough", CLI_GATES_MAX);
+        cli_usage_error(state, "--fail-on: %d limits are enough", CLI_GATES_MAX);
     else if (cf_gate_check(arg, &err) != CF_OK)
-        argp_error(state, "--fail-on: %s", err.text);
+        cli_usage_error(state, "--fail-on: %s", err.text);
     else
         report->gates[report->nr_gates++] = arg;
 }
@@ -130,6 +130,10 @@ static int write_to_file(const struct cli_source *source, const struct cf_report
 
 int cli_write(const struct cli_source *source, const struct cf_report_options *options,
               const char *path) {
+    const char *const inputs[] = {source->db, source->old_db};
+    struct cf_err err;
+    if (path != NULL && cf_output_check(path, true, inputs, 2, &err) != CF_OK)
+        return cli_fail(&err);
     return path == NULL ? write_to_stdout(source, *options)
                         : write_to_file(source, options, path);
 }
@@ -176,7 +180,7 @@ static error_t parse_command(int key, char *arg, struct argp_state *state) {
         return 0;
     case ARGP_KEY_END:
         if (command->db == NULL)
-            argp_error(state, "which database?");
+            cli_usage_error(state, "which database?");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -1,5 +1,7 @@
 /* corefrag CORE: analyze, then report */
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "cli/cli.h"
 
@@ -41,6 +43,28 @@ static int analyze_and_report(struct run_command *command) {
                : reported;
 }
 
+/* Whether it is a database (of SQLite; whose, the report finds out). */
+static bool is_database(const char *path) {
+    static const char magic[16] = "SQLite format 3";
+    char head[sizeof magic];
+    struct stat there;
+    bool is_file = strcmp(path, "-") != 0 && stat(path, &there) == 0 && S_ISREG(there.st_mode);
+    FILE *file = is_file ? fopen(path, "re") : NULL;
+    bool is = file != NULL && fread(head, 1, sizeof head, file) == sizeof head &&
+              memcmp(head, magic, sizeof head) == 0;
+    if (file != NULL)
+        (void)fclose(file);
+    return is;
+}
+
+static int report_database(const struct run_command *command) {
+    const char *db = command->analysis.core;
+    if (command->analysis.db == NULL)
+        return cli_report(db, &command->report, NULL);
+    cli_say("%s is a database already: corefrag report %s -o FILE writes its report", db, db);
+    return CLI_EXIT_USAGE;
+}
+
 int cli_cmd_run(int argc, char **argv) {
     static const struct argp_child children[] = {{&cli_analyze_argp, 0, "Analysis:", 1},
                                                  {&cli_report_argp, 0, "Report:", 2},
@@ -54,7 +78,8 @@ int cli_cmd_run(int argc, char **argv) {
         .doc = "Say why the process behind an ELF core holds its memory: rebuild what glibc's "
                "malloc was doing, store it in an SQLite database, print the report."
                "\vcorefrag CORE writes CORE's base name and .db in the current folder, then prints "
-               "the report. Each command has its own --help. A core whose name is that of a "
+               "the report; of a database that analyze made it prints the report. Each command has "
+               "its own --help. A core whose name is that of a "
                "command is given as ./NAME.\n\n"
                "Exit status: 0 done; 1 a --fail-on limit was crossed; 2 usage; 3 the input cannot "
                "be read, or is no core or not one of our databases; 4 done, but the core is "
@@ -67,7 +92,8 @@ int cli_cmd_run(int argc, char **argv) {
                               .report.options = CF_REPORT_OPTIONS_INIT};
     if (argp_parse(&parser, argc, argv, 0, NULL, &command) != 0)
         return CLI_EXIT_USAGE;
-    int code = analyze_and_report(&command);
+    int code = is_database(command.analysis.core) ? report_database(&command)
+                                                  : analyze_and_report(&command);
     cli_analysis_fini(&command.analysis);
     return code;
 }

@@ -8,15 +8,15 @@ enum { KEY_EXE = 512, KEY_SYSROOT, KEY_DEBUGINFO, KEY_DEBUGINFOD };
 
 const char *cli_parse_output(struct argp_state *state, const char *arg) {
     if (*arg == '\0')
-        argp_error(state, "-o takes the name of a file");
+        cli_usage_error(state, "-o takes the name of a file");
     return arg;
 }
 
 void cli_take_argument(struct argp_state *state, const char **slot, const char *arg) {
     if (*slot != NULL)
-        argp_error(state, "one argument too many: '%s'", arg);
+        cli_usage_error(state, "one argument too many: '%s'", arg);
     else if (*arg == '\0')
-        argp_error(state, "an empty name");
+        cli_usage_error(state, "an empty name");
     else
         *slot = arg;
 }
@@ -27,7 +27,7 @@ unsigned cli_parse_number(struct argp_state *state, const char *option, const ch
     errno = 0;
     unsigned long value = strtoul(arg, &end, 10);
     if (*arg < '0' || *arg > '9' || *end != '\0' || errno != 0 || value == 0 || value > max)
-        argp_error(state, "%s takes a number from 1 to %u, not '%s'", option, max, arg);
+        cli_usage_error(state, "%s takes a number from 1 to %u, not '%s'", option, max, arg);
     return (unsigned)value;
 }
 

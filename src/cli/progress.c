@@ -99,7 +99,7 @@ static error_t parse_progress(int key, char *arg, struct argp_state *state) {
             return 0;
         }
     }
-    argp_error(state, "--progress is auto, always or never, not '%s'", arg);
+    cli_usage_error(state, "--progress is auto, always or never, not '%s'", arg);
     return 0;
 }
 

@@ -273,6 +273,13 @@ static int analyze(struct run *run, const char *db_path, enum cf_outcome *out, s
     return status;
 }
 
+static int check_output(const char *core_path, const char *db_path,
+                        const struct cf_options *options, struct cf_err *err) {
+    const char *const inputs[] = {core_path, options->exe, options->smaps_path,
+                                  options->cgroup_path};
+    return cf_output_check(db_path, false, inputs, sizeof inputs / sizeof inputs[0], err);
+}
+
 int cf_analyze(const struct cf_context *ctx, const char *core_path, const char *db_path,
                const struct cf_options *options, enum cf_outcome *out, struct cf_err *err) {
     struct cf_guard guard;
@@ -286,6 +293,8 @@ int cf_analyze(const struct cf_context *ctx, const char *core_path, const char *
         status = cf_door_options(options, &wanted, err);
     if (status == CF_OK)
         status = cf_door_context(ctx, &guard, err);
+    if (status == CF_OK)
+        status = check_output(core_path, db_path, &wanted, err);
     if (status != CF_OK)
         return status;
     CF_CLEANUP(run_fini)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/harmless.h"
 
 /* Larger than any option struct will be: a size beyond is a wild one. */
 enum { SIZE_MOST = 4096, WIDTH_LEAST = 20, WIDTH_MOST = 10000 };
@@ -101,4 +102,8 @@ int cf_door_close_sink(FILE *sink, const char *what, struct cf_err *err) {
     if (fflush(sink) == 0 && !ferror(sink))
         return CF_OK;
     return cf_err_errno(err, CF_EOUTPUT, errno, "%s cannot be written", what);
+}
+
+size_t cf_escape(const char *raw, char *out, size_t bytes) {
+    return cf_harmless(raw != NULL ? raw : "", out, out != NULL ? bytes : 0);
 }

@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "base/context.h"
 #include "libc/abortmsg.h"
+#include "space/allocators.h"
 
 static int open_core(const struct cf_context *ctx, struct cf_reading *reading, struct cf_err *err) {
     const struct cf_core_origin origin = {
@@ -50,10 +52,22 @@ static int judge_residency(const struct cf_context *ctx, struct cf_reading *read
     return cf_mem_judge(ctx, reading->mem, &witness, err);
 }
 
+/* The commonest reason for a core without a heap, and what to do before the next one. */
+static void say_undumped(const struct cf_context *ctx, const char *path,
+                         const struct cf_mem *mem) {
+    if (!cf_anonymous_is_dumped(mem))
+        cf_log(ctx,
+               "%s: coredump_filter left anonymous memory out, and with it the heap: before the "
+               "next core, echo 0x33 > /proc/PID/coredump_filter (bit 0x1 stands for the heap)",
+               path);
+}
+
 int cf_reading_open(const struct cf_context *ctx, const char *path,
                     const struct cf_options *options, struct cf_reading *reading,
                     struct cf_err *err) {
     int status = cf_reading_open_memory(ctx, path, options, reading, err);
+    if (status == CF_OK)
+        say_undumped(ctx, path, reading->mem);
     if (status == CF_OK)
         status = cf_malloc_find(ctx, reading->mem, &reading->found, err);
     if (status == CF_OK)

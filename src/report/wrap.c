@@ -3,7 +3,7 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "report/escape.h"
+#include "base/harmless.h"
 
 /* Bytes and columns of the character at `text`. */
 static size_t next_character(const char *text, size_t *columns) {

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -14,6 +16,14 @@ typedef int find_function(void *client, const unsigned char *build_id, int build
 static void close_library(void **library) {
     if (*library != NULL)
         (void)dlclose(*library);
+}
+
+const char *cf_debuginfod_lacks(void) {
+    const char *urls = getenv("DEBUGINFOD_URLS");
+    if (urls == NULL || urls[strspn(urls, " \t\n")] == '\0')
+        return "DEBUGINFOD_URLS names no server";
+    CF_CLEANUP(close_library) void *library = dlopen("libdebuginfod.so.1", RTLD_NOW);
+    return library == NULL ? "libdebuginfod.so.1 is not installed" : NULL;
 }
 
 bool cf_debuginfod_find(const unsigned char *build_id, size_t build_id_bytes,

@@ -12,6 +12,9 @@
 
 enum cf_debuginfod_kind { CF_DEBUGINFOD_EXECUTABLE, CF_DEBUGINFOD_DEBUGINFO };
 
+/* Why nobody can be asked, in words (static), or NULL. */
+const char *cf_debuginfod_lacks(void);
+
 /* The path of the file in the client's cache; false: no client, no server, or no such file. */
 bool cf_debuginfod_find(const unsigned char *build_id, size_t build_id_bytes,
                         enum cf_debuginfod_kind kind, char *path, size_t path_bytes);

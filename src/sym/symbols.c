@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/context.h"
 #include "base/err.h"
+#include "sym/debuginfod.h"
 #include "sym/dynamic.h"
 #include "sym/findfile.h"
 #include "sym/image.h"
@@ -146,6 +147,8 @@ int cf_symbols_open(const struct cf_context *ctx, const struct cf_mem *mem,
     int status = check_paths(options, err);
     if (status != CF_OK)
         return status;
+    if (options->debuginfod && cf_debuginfod_lacks() != NULL)
+        cf_log(ctx, "--debuginfod: %s: no server is asked", cf_debuginfod_lacks());
     struct cf_symbols *symbols = calloc(1, sizeof *symbols);
     if (symbols == NULL)
         return cf_err_nomem(err, sizeof *symbols, "symbols");

@@ -36,6 +36,37 @@ static const struct cli_case cases[] = {
     {"a wrong format is a usage error", "$C report done.db --format yaml", 2, "", "yaml"},
     {"help goes to stdout", "$C --help", 0, "Usage", ""},
     {"the version goes to stdout", "$C --version", 0, "corefrag", ""},
+    {"-h, help and help of a command are what --help is",
+     "$C --help >r.txt && $C -h | diff r.txt - && $C help | diff r.txt - && $C report --help >r.txt"
+     " && $C help report | diff r.txt - && $C report -h | diff r.txt -", 0, "", ""},
+    /* mistyped */
+    {"a mistyped command is named with what is near",
+     "$C analyse core -o x.db 2>r.txt; s=$?; cat r.txt >&2; grep -q \"'analyse'\" r.txt &&"
+     " [ $(wc -l <r.txt) -le 5 ] && exit $s", 2, "", "the nearest command is 'analyze'"},
+    {"letters that changed places are near", "$C reprot done.db", 2, "", "'report'"},
+    {"a beginning is near", "$C expl done.db 0x1", 2, "", "'explain'"},
+    {"what is near nothing is named with the commands", "$C frobnicate core", 2, "",
+     "analyze, report, check"},
+    {"a core that is missing is no mistyped command", "$C nowhere", 3, "", "nowhere"},
+    {"a core may have a name that is near a command",
+     "mkdir d; cd d; cp ../core chek; $C chek && ls", 0, "chek.db", NULL},
+    {"a mistyped option is named", "$C analyze core --chuncks all 2>r.txt; s=$?; cat r.txt >&2;"
+     " [ $(wc -l <r.txt) -le 5 ] && exit $s", 2, "", "--chuncks"},
+    {"a database alone is reported", "$C done.db", 0, "arena", ""},
+    {"a database alone takes limits", "$C done.db --fail-on arenas=0", 1, "arena", "arenas=0"},
+    {"a database is not analyzed", "$C done.db -o x.db; s=$?; ls; exit $s", 2, "done.db",
+     "is a database already"},
+    {"another database is told from ours", "sqlite3 o.db 'CREATE TABLE t(a)' && $C o.db", 3, "",
+     "not a database that corefrag wrote"},
+    /* talk */
+    {"names in messages drive no terminal",
+     "$C analyze \"$(printf 'a\\302\\233b\\342\\200\\256c\\377d\\033[31m')\" -o x.db", 3, "",
+     "a\\u{9b}b\\u{202e}c\\xffd\\x1b[31m"},
+    {"nor do arguments that are wrong", "$C analyze core \"$(printf '\\342\\200\\256')\"", 2, "",
+     "\\u{202e}"},
+    {"servers that are not named are missed",
+     "DEBUGINFOD_URLS=' ' $C analyze core -o x.db --debuginfod", 0, "",
+     "DEBUGINFOD_URLS names no server"},
     /* input */
     {"a missing core is named", "$C analyze nowhere -o x.db", 3, "", "nowhere"},
     {"a text is no core", "$C analyze text -o x.db", 3, "", "text"},
@@ -123,6 +154,32 @@ static const struct cli_case cases[] = {
      "ls >before; $C analyze core -o x.db & sleep 0.02; kill $!; wait $!; rm -f x.db;"
      " ls | diff before -",
      0, "", NULL},
+    /* never destroys */
+    {"the core is no place for its database",
+     "cp core k; $C analyze k -o k --force; s=$?; cmp core k && exit $s", 2, "", "same file"},
+    {"nor is a link to it, nor the other way round",
+     "cp core k; ln -s k l; ln k h; for o in l h; do $C analyze k -o $o --force; [ $? = 2 ] || exit"
+     " 9; done; $C analyze l -o k --force; s=$?; cmp core k && exit $s", 2, "", "same file"},
+    {"nor is what comes by standard input",
+     "cp core k; $C analyze - -o k --force <k; s=$?; cmp core k && exit $s", 2, "", "same file"},
+    {"another core is not overwritten",
+     "cp core k; $C analyze cut -o k --force; s=$?; cmp core k && exit $s", 2, "", "is a core"},
+    {"nor is a file of smaps",
+     "cp smaps k; $C analyze core --smaps k -o k --force; s=$?; cmp smaps k && exit $s", 2, "",
+     "same file"},
+    {"a report does not go over its database",
+     "cp done.db x.db; $C report x.db -o x.db; s=$?; cmp done.db x.db && exit $s", 2, "",
+     "same file"},
+    {"nor over another one",
+     "cp done.db x.db; $C report done.db -o x.db; s=$?; cmp done.db x.db && exit $s", 2, "",
+     "is a database"},
+    {"nor over a core", "cp core k; $C report done.db -o k; s=$?; cmp core k && exit $s", 2, "",
+     "is a core"},
+    {"a comparison does not go over what it compares",
+     "cp done.db x.db; $C diff done.db x.db -o x.db; s=$?; $C diff x.db done.db -o x.db;"
+     " [ $? = $s ] && cmp done.db x.db && exit $s", 2, "", "same file"},
+    {"a report goes over an older report",
+     "echo old >r.txt; $C report done.db -o r.txt && cat r.txt", 0, "arena", ""},
     /* packed */
     {"a core inside gzip, zstd, tar or tar inside zstd has the same chunks",
      "n() { $C analyze \"$1\" -o x.db --force && sqlite3 x.db 'SELECT sum(chunks) FROM"
@@ -175,7 +232,7 @@ static int run_shell(const char *command) {
 
 /* What a command may leave behind for the next one. */
 static void tidy(void) {
-    run_shell("rm -rf x.db before d r.txt o.db empty core.db x.db-journal packed");
+    run_shell("rm -rf x.db before d r.txt o.db empty core.db x.db-journal packed k l h");
 }
 
 static void check_text(const char *which, const char *pattern) {

@@ -266,6 +266,13 @@ static void any_filter_is_exact_or_refused(void **state) {
             check(&run, &failed, "the filter is given as the reason",
                   "SELECT code FROM v_finding WHERE severity = 'critical'"
                   " AND code <> 'heap-not-dumped'");
+        char *talk = process_text(run.folder, "stderr");
+        bool is_said = talk != NULL && strstr(talk, "coredump_filter left anonymous memory out");
+        if (is_said == (filters[i] & 1)) {
+            print_error("%s: on stderr: %s\n", before, talk);
+            failed++;
+        }
+        free(talk);
         e2e_end(&run);
     }
     assert_int_equal(failed, 0);

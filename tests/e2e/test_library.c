@@ -310,6 +310,50 @@ static void a_sink_that_takes_nothing_is_told(void **state) {
     }
 }
 
+/* ---- what is never written over ---- */
+
+static void check_stays(const char *path, bool is_report, const char *input, int status) {
+    struct cf_err err = {0};
+    int got = cf_output_check(path, is_report, &input, 1, &err);
+    if (got != status)
+        fail_msg("%s beside %s: status %d: %s", path, input == NULL ? "nothing" : input, got,
+                 err.text);
+}
+
+static void inputs_cores_and_databases_are_never_written_over(void **state) {
+    (void)state;
+    char link_path[64], hard_path[64], text_path[64];
+    (void)snprintf(link_path, sizeof link_path, "%s/symbolic", folder);
+    (void)snprintf(hard_path, sizeof hard_path, "%s/hard", folder);
+    (void)snprintf(text_path, sizeof text_path, "%s/text", folder);
+    FILE *text = fopen(text_path, "w");
+    assert_non_null(text);
+    (void)fclose(text);
+    assert_int_equal(symlink(text_path, link_path), 0);
+    assert_int_equal(link(text_path, hard_path), 0);
+    check_stays(new_path, true, CORE, CF_OK);
+    check_stays("/dev/null", true, "/dev/null", CF_OK);
+    check_stays(text_path, true, CORE, CF_OK);
+    check_stays(text_path, true, NULL, CF_OK);
+    check_stays(text_path, false, text_path, CF_EUSAGE);
+    check_stays(link_path, false, text_path, CF_EUSAGE);
+    check_stays(text_path, false, link_path, CF_EUSAGE);
+    check_stays(hard_path, true, text_path, CF_EUSAGE);
+    check_stays(CORE, false, NULL, CF_EUSAGE);
+    check_stays(db_path, true, NULL, CF_EUSAGE);
+    check_stays(db_path, false, NULL, CF_OK);
+    check_stays(db_path, false, db_path, CF_EUSAGE);
+    check_stays(NULL, false, NULL, CF_EUSAGE);
+    struct cf_err err;
+    assert_int_equal(cf_output_check(text_path, true, NULL, 1, &err), CF_EUSAGE);
+    assert_int_equal(cf_output_check(text_path, true, NULL, 0, &err), CF_OK);
+    const struct cf_options options = {.force = true, .smaps_path = text_path};
+    assert_int_equal(cf_analyze(NULL, CORE, CORE, &options, &outcome, &err), CF_EUSAGE);
+    assert_int_equal(cf_analyze(NULL, CORE, link_path, &options, &outcome, &err), CF_EUSAGE);
+    assert_int_equal(access(CORE, R_OK), 0);
+    assert_int_equal(unlink(link_path) | unlink(hard_path) | unlink(text_path), 0);
+}
+
 /* ---- cancelling ---- */
 
 struct ticks {
@@ -388,6 +432,7 @@ int main(void) {
         cmocka_unit_test_teardown(wild_contexts_are_refused, remove_new),
         cmocka_unit_test_teardown(newer_callers_are_understood, remove_new),
         cmocka_unit_test(a_sink_that_takes_nothing_is_told),
+        cmocka_unit_test(inputs_cores_and_databases_are_never_written_over),
         cmocka_unit_test_teardown(cancelling_leaves_nothing_behind, remove_new),
         cmocka_unit_test(the_version_is_that_of_the_header),
     };
