@@ -1,5 +1,10 @@
+/*
+ * check's rows about symbols: for how many modules a file with the same build id was found, and
+ * what the malloc of those symbols contradicts in what the patterns found.
+ */
 #include "lib/check_symbols.h"
 
+#include <elf.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,7 +27,7 @@ static struct tally count(const struct cf_reading *reading) {
     struct tally tally = {0};
     for (size_t i = 0; i < cf_modules_nr(reading->modules); i++) {
         const struct cf_module *module = cf_modules_get(reading->modules, i);
-        bool is_code = (module->flags & 1) != 0; /* PF_X */
+        bool is_code = (module->flags & PF_X) != 0;
         if (module->kind == CF_MODULE_FILE || (module->kind != CF_MODULE_ELF && !is_code))
             continue;
         enum cf_symbols_state state = cf_symbols_source(reading->symbols, module).state;

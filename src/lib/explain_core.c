@@ -1,3 +1,8 @@
+/*
+ * What the core adds to explain: the symbol at the address, and what each word looks like. Nothing
+ * shown is content: a text is its length, a number is how many bits it has.
+ */
+#include <elf.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +35,7 @@ static const char *where(const struct cf_reading *reading, uint64_t addr) {
     const struct cf_region *region = cf_mem_find(reading->mem, addr);
     if (region == NULL)
         return NULL;
-    if ((region->flags & 1) != 0) /* PF_X */
+    if ((region->flags & PF_X) != 0)
         return "code";
     return region->kind == CF_REGION_FILE ? "a mapped file" : "other memory";
 }

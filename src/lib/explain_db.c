@@ -1,3 +1,8 @@
+/*
+ * What the database knows of an address: the heap and the chunk that cover it, whose bytes they
+ * are, the shortest path that leads to the chunk, its neighbours. Each statement reads few rows, by
+ * address, however many chunks there are.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * The parts of an analysis that stand between malloc and the database: claims on mappings, the
+ * runtimes, settings and stacks, and their rows.
+ */
 #include "lib/process.h"
 
 #include "runtime/runtimes.h"

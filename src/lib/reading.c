@@ -1,3 +1,7 @@
+/*
+ * Opens a core up to the depth that a call needs: memory alone for explain, malloc for check,
+ * everything for analyze. Each step stands on the one before; what was opened is closed in reverse.
+ */
 #include "lib/reading.h"
 
 #include <string.h>
