@@ -1,3 +1,8 @@
+/*
+ * Each kind of candidate is added behind those before it, sorted by weight, and cut off at its own
+ * limit, so that no kind crowds out another. The largest chunks and the sizes with the most bytes
+ * are found in one pass over all live chunks.
+ */
 #include "holders/asking.h"
 
 #include <stdlib.h>

@@ -1,3 +1,9 @@
+/*
+ * Owners are handed down along the paths of the search: positions come after what led to them, so
+ * one pass in their order has the owner of the one before at hand. It begins with the words of
+ * roots that reached a chunk first. Then the live chunks are gone through once: what has no name of
+ * its own is taken out of its type's sums and counted as memory of its owner.
+ */
 #include "holders/belong.h"
 
 #include <stdio.h>

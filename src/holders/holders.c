@@ -1,9 +1,15 @@
+/*
+ * All asked chunks are looked for in one pass over the paths' positions. Each path is then walked
+ * back to its root; of a long one the hops nearest to the chunk are kept. Which word of a chunk
+ * leads on, only its bytes say: they are read again, for these few.
+ */
 #include "holders/holders.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "reach/scan.h"
+#include "base/bound.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 
@@ -29,17 +35,10 @@ static int compare_paths(const void *a, const void *b) {
 }
 
 static struct cf_path *find_path(const struct cf_holders *holders, uint64_t addr) {
-    size_t low = 0, high = holders->paths.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (holders->paths.items[middle].addr < addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == holders->paths.len || holders->paths.items[low].addr != addr)
+    size_t at = cf_bound(holders->paths.len, i, holders->paths.items[i].addr >= addr);
+    if (at == holders->paths.len || holders->paths.items[at].addr != addr)
         return NULL;
-    return &holders->paths.items[low];
+    return &holders->paths.items[at];
 }
 
 const struct cf_path *cf_holders_path(const struct cf_holders *holders, uint64_t addr) {

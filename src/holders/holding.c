@@ -1,3 +1,8 @@
+/*
+ * The order matters: samples of what is memory of something can only be asked about when that is
+ * named, paths only when all is asked, and owners only when the paths are known. The dominators'
+ * groups of roots are made while their words are read, and named by the same labels.
+ */
 #include "holders/holding.h"
 
 #include <string.h>

@@ -13,7 +13,6 @@
 #include "holders/holders.h"
 #include "holders/labels.h"
 #include "holders/owners.h"
-#include "holders/places.h"
 #include "mem/mem.h"
 #include "reach/dominators.h"
 #include "reach/reach.h"

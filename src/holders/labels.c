@@ -1,3 +1,8 @@
+/*
+ * Every word that is written here for a person is made of the same few parts: a root's own name, a
+ * symbol with its module, a type with its size. Where a part is not known the next best stands for
+ * it, down to the bare address.
+ */
 #include "holders/labels.h"
 
 #include <inttypes.h>
@@ -154,4 +159,27 @@ void cf_label_path(const struct cf_labels *labels, const struct cf_path *path, c
     if (path->length > SUMMARY_HOPS + 1 && used < bytes)
         (void)snprintf(out + used, bytes - used, " -> %" PRIu64 " more",
                        path->length - 1 - SUMMARY_HOPS);
+}
+
+bool cf_preview_at(const struct cf_resolver *resolver, uint64_t addr, struct cf_preview *out) {
+    size_t number = cf_resolver_number_at(resolver, addr);
+    if (number == CF_NO_CHUNK)
+        return false;
+    const struct cf_extent *extent = cf_resolver_extent_of(resolver, number);
+    struct cf_numbered chunk = cf_resolver_chunk(resolver, extent, number);
+    uint64_t user = chunk.addr + 2 * resolver->word_bytes, avail;
+    uint64_t end = cf_resolver_payload_end(resolver, extent, chunk.addr, chunk.bytes);
+    const unsigned char *at = cf_mem_span(resolver->mem, user, &avail);
+    if (!chunk.live || end <= user || at == NULL)
+        return false;
+    uint64_t most = end - user < avail ? end - user : avail, nr = 0;
+    struct cf_preview preview = {.addr = addr, .bytes = chunk.bytes};
+    while (nr < most && nr < CF_PREVIEW_CHARS && at[nr] >= 0x20 && at[nr] < 0x7f) {
+        preview.text[nr] = (char)at[nr];
+        nr++;
+    }
+    if (nr < CF_PREVIEW_MIN)
+        return false;
+    *out = preview;
+    return true;
 }

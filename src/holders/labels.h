@@ -2,10 +2,13 @@
  * What a person calls a root, a chunk, and the path from one to the other: a variable by its
  * symbol, a stack by its thread and function, an object by its runtime's word for it, a chunk by
  * its type and size. Borrows everything. Names may hold bytes from the core: emitters escape them.
+ * The first words of a text, as they stand in a live chunk, are the only place where bytes of the
+ * process come out as they are, and only when somebody asked for them.
  */
 #ifndef CF_HOLDERS_LABELS_H
 #define CF_HOLDERS_LABELS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,7 +19,12 @@
 #include "runtime/runtimes.h"
 #include "types/types.h"
 
-enum { CF_LABEL_BYTES = 256, CF_SUMMARY_BYTES = 2 * CF_LABEL_BYTES };
+enum {
+    CF_LABEL_BYTES = 256,
+    CF_SUMMARY_BYTES = 2 * CF_LABEL_BYTES,
+    CF_PREVIEW_CHARS = 64,
+    CF_PREVIEW_MIN = 4,
+};
 
 struct cf_labels {
     const struct cf_reach *reach;
@@ -40,5 +48,16 @@ void cf_label_path(const struct cf_labels *labels, const struct cf_path *path, c
  * hangs on the word at `addr` of `root`. `source` is a struct cf_labels; for belong.h. */
 enum cf_belong_name cf_label_owner(void *source, const struct cf_root *root, uint64_t addr,
                                    char *out, size_t bytes);
+
+struct cf_preview {
+    uint64_t addr;  /* of the chunk's header */
+    uint64_t bytes; /* of the chunk */
+    char text[CF_PREVIEW_CHARS + 1];
+};
+
+/* The printable ASCII at the start of the payload of the live chunk whose header is at `addr`,
+ * ended by a zero. False: there is no such chunk, it cannot be read, or that is less than
+ * CF_PREVIEW_MIN characters. */
+bool cf_preview_at(const struct cf_resolver *resolver, uint64_t addr, struct cf_preview *out);
 
 #endif

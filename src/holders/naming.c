@@ -1,3 +1,7 @@
+/*
+ * Names come from the symbols of the modules' files, which are opened when the first name in them
+ * is asked for; constants that the core lacks are read from sections that nobody could write to.
+ */
 #include "holders/naming.h"
 
 #include <elf.h>

@@ -28,7 +28,6 @@
 #include "base/scratch.h"
 #include "corefrag.h"
 #include "reach/links.h"
-#include "reach/root_words.h"
 #include "reach/roots.h"
 
 /* What is no group's number. */

@@ -1,3 +1,9 @@
+/*
+ * Two passes over the unreached chunks. The first follows their links and notes every chunk that
+ * one of them leads to; what is not noted heads a group. Links leave out a chunk's pointers to
+ * itself (reach/links.h), so a chunk that only points at itself is its own head. The second pass
+ * counts by size and type.
+ */
 #include "reach/leaks.h"
 
 #include <stdlib.h>

@@ -1,3 +1,9 @@
+/*
+ * Lists are written in the order of ranks while the chunks are read, so a chunk's list is complete
+ * when a word of a later chunk is answered. Words wait in batches (reach/pending.h); a batch keeps
+ * their order, and with it the order of the lists. Chunks that no word speaks for get empty lists
+ * in passing.
+ */
 #include "reach/links.h"
 
 #include <stdlib.h>

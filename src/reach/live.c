@@ -1,3 +1,8 @@
+/*
+ * Heaps come first, in the order of the resolver's extents, then mmapped chunks: the order of
+ * ranks. Of each chunk's first words it is found out here, for all visitors, which of them are in
+ * the span of the chunks: most are not, and a bit for each spares every visitor its own comparison.
+ */
 #include "reach/live.h"
 
 #include "base/context.h"

@@ -1,3 +1,8 @@
+/*
+ * The search knows ranks, and whoever asks knows numbers: what was reached is carried over from
+ * one plane to the other by going through the live bits of each word of the planes in their order,
+ * which is that of ranks.
+ */
 #include "reach/mark.h"
 
 #include <stdlib.h>

@@ -1,8 +1,15 @@
+/*
+ * A path leads back from position to position, each of which is lower than the one before, so it
+ * ends. It may be as long as a list of all chunks is, and many paths share most of their way:
+ * positions that end in eight zero bits are milestones, where the rest of the way is remembered.
+ * A path that meets one stops there; those that were walked lay them.
+ */
 #include "reach/paths.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bound.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 
@@ -94,15 +101,8 @@ static size_t filter_bit(size_t rank) {
 
 /* Index of the rank, or `nr`. */
 static size_t find_rank(const size_t *ranks, size_t nr, size_t rank) {
-    size_t low = 0, high = nr;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ranks[middle] < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < nr && ranks[low] == rank ? low : nr;
+    size_t at = cf_bound(nr, i, ranks[i] >= rank);
+    return at < nr && ranks[at] == rank ? at : nr;
 }
 
 void cf_paths_find(const struct cf_paths *paths, const size_t *ranks, size_t nr,

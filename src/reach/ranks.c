@@ -1,8 +1,13 @@
+/*
+ * A rank is a sum before the word plus the bits below in it; the way back is a binary search among
+ * the sums, and then bit by bit.
+ */
 #include "reach/ranks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bound.h"
 #include "base/err.h"
 
 int cf_ranks_init(struct cf_ranks *ranks, const struct cf_resolver *resolver, struct cf_err *err) {
@@ -42,18 +47,12 @@ size_t cf_ranks_number(const struct cf_ranks *ranks, size_t rank) {
     const struct cf_planes *planes = ranks->resolver->planes;
     if (rank >= ranks->nr_live)
         return cf_chunkmap_nr_units(ranks->resolver->map) + 2 * (rank - ranks->nr_live);
-    size_t low = 0, high = planes->nr_words;
-    while (low + 1 < high) { /* the last word with as many before it or fewer */
-        size_t middle = low + (high - low) / 2;
-        if (cf_ranks_before_word(ranks, middle) <= rank)
-            low = middle;
-        else
-            high = middle;
-    }
-    uint64_t bits = cf_ranks_live_bits(planes, low);
-    for (size_t left = rank - cf_ranks_before_word(ranks, low); left > 0; left--)
+    /* The last word with as many before it or fewer. */
+    size_t word = cf_bound(planes->nr_words, i, cf_ranks_before_word(ranks, i) > rank) - 1;
+    uint64_t bits = cf_ranks_live_bits(planes, word);
+    for (size_t left = rank - cf_ranks_before_word(ranks, word); left > 0; left--)
         bits &= bits - 1;
-    return (low << 6) + (size_t)__builtin_ctzll(bits);
+    return (word << 6) + (size_t)__builtin_ctzll(bits);
 }
 
 void cf_ranks_fini(struct cf_ranks *ranks) {

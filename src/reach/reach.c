@@ -1,3 +1,7 @@
+/*
+ * The order of what is made: stacks say where roots are, roots and ranks have to stand before the
+ * chunks are read, the links come of that one reading, and the search follows links alone.
+ */
 #include "reach/reach.h"
 
 #include <stdlib.h>

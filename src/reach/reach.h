@@ -12,7 +12,6 @@
 #include "reach/links.h"
 #include "reach/mark.h"
 #include "reach/ranks.h"
-#include "reach/root_words.h"
 #include "reach/roots.h"
 #include "libc/stacks.h"
 #include "reach/paths.h"

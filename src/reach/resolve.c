@@ -1,8 +1,15 @@
+/*
+ * Extents are sorted and do not overlap, so the one that covers an address is the last that starts
+ * at or below it. The slot table cuts that search short: each slot names the extents that touch
+ * its 64 MiB, most often one. It has two levels since heaps lie terabytes apart (brk, mmap, and
+ * arenas anywhere between); a slot is made larger where even the first level would grow too long.
+ */
 #include "reach/resolve.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bound.h"
 #include "base/checked.h"
 #include "base/err.h"
 #include "core/core.h"
@@ -163,17 +170,11 @@ const struct cf_extent *cf_resolver_extent_of(const struct cf_resolver *resolver
             return NULL;
         addr = cf_chunkmap_mmapped(resolver->map, index)->addr;
     } else {
-        size_t low = 0, high = resolver->planes->nr_heaps;
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-            if (resolver->planes->heaps[middle].plane_word * 64 <= number)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        if (low == 0)
+        const struct cf_heap *heaps = resolver->planes->heaps;
+        size_t upto = cf_bound(resolver->planes->nr_heaps, i, heaps[i].plane_word * 64 > number);
+        if (upto == 0)
             return NULL;
-        const struct cf_heap *heap = &resolver->planes->heaps[low - 1];
+        const struct cf_heap *heap = &heaps[upto - 1];
         addr = cf_planes_base(resolver->planes, heap) +
                ((uint64_t)(number - heap->plane_word * 64) << resolver->planes->unit_shift);
     }

@@ -1,3 +1,7 @@
+/*
+ * One pass over the vertices with a heap of the CF_RETAINED_MAX that keep the most so far; its top
+ * is the first to go.
+ */
 #include "reach/retained.h"
 
 #include <stdlib.h>

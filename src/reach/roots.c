@@ -1,3 +1,9 @@
+/*
+ * Two lists of ranges are laid over the core's writable regions, all three sorted by address, and
+ * gone through side by side: what is malloc's own or dead is cut out, what is left is labelled as
+ * a stack, as thread-local storage, or by its region. A module's .bss is the anonymous region
+ * behind its data; foreign memory between chunks is looked for in the heaps' gaps afterwards.
+ */
 #include "reach/roots.h"
 
 #include <elf.h>
@@ -6,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bound.h"
 #include "base/checked.h"
 #include "base/err.h"
 #include "core/core.h"
@@ -116,15 +123,8 @@ static int add_stacks(struct finder *finder, const struct cf_stacks *stacks) {
 }
 
 static bool in_a_stack(const struct cf_stacks *stacks, uint64_t addr) {
-    size_t low = 0, high = stacks->rows.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (stacks->rows.items[middle].live <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 && addr < stacks->rows.items[low - 1].end;
+    size_t upto = cf_bound(stacks->rows.len, i, stacks->rows.items[i].live > addr);
+    return upto > 0 && addr < stacks->rows.items[upto - 1].end;
 }
 
 /* The main thread's block of TLS, which ld.so or the start code of a static program allocated. */
@@ -449,16 +449,14 @@ void cf_roots_fini(struct cf_roots *roots) {
     cf_array_free(&roots->rows);
 }
 
+void cf_root_words_fini(struct cf_root_words *words) {
+    cf_scratch_fini(&words->file);
+    *words = (struct cf_root_words){0};
+}
+
 const struct cf_root *cf_roots_at(const struct cf_roots *roots, uint64_t addr) {
-    size_t low = 0, high = roots->rows.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (roots->rows.items[middle].start <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 && addr < roots->rows.items[low - 1].end ? &roots->rows.items[low - 1] : NULL;
+    size_t upto = cf_bound(roots->rows.len, i, roots->rows.items[i].start > addr);
+    return upto > 0 && addr < roots->rows.items[upto - 1].end ? &roots->rows.items[upto - 1] : NULL;
 }
 
 bool cf_roots_have_gaps(const struct cf_roots *roots) {

@@ -20,6 +20,7 @@
 
 #include "libc/stacks.h"
 #include "base/array.h"
+#include "base/scratch.h"
 #include "corefrag.h"
 #include "mem/mem.h"
 #include "ptmalloc/heap.h"
@@ -74,5 +75,26 @@ void cf_root_label(const struct cf_roots *roots, const struct cf_root *root, cha
                    size_t bytes);
 /* "stacks of 3 threads, 8 MiB of global data": what is missing, "" when nothing is. */
 void cf_roots_missing_text(const struct cf_roots *roots, char *out, size_t bytes);
+
+/*
+ * The words of roots that lead to live chunks, in the order in which the search read them
+ * (reach/search.h): by kind of root, then by root, then by address. They are the only edges from
+ * outside of malloc into it; whoever wants to know what a variable or a thread leads to reads them
+ * and not the roots again. 16 bytes a word, in a temporary file.
+ */
+struct cf_root_word {
+    uint64_t addr; /* where the word stands; of registers, which stand nowhere, 0 */
+    uint32_t root; /* index among the roots */
+    uint32_t rank; /* of the live chunk that it leads to (reach/ranks.h) */
+};
+
+/* All zero: there are none. End with cf_root_words_fini(). */
+struct cf_root_words {
+    const struct cf_root_word *rows;
+    size_t nr;
+    struct cf_scratch file;
+};
+
+void cf_root_words_fini(struct cf_root_words *words);
 
 #endif

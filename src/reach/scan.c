@@ -1,3 +1,8 @@
+/*
+ * A range is cut three times: where memory is known to have been absent, where the core has
+ * nothing, and where its bytes do not follow each other in the file. What is left comes in pieces
+ * small enough that the caller can give pages back behind them.
+ */
 #include "reach/scan.h"
 
 enum { PIECE_BYTES = 65536 };

@@ -13,7 +13,6 @@
 #include "reach/links.h"
 #include "reach/roots.h"
 #include "reach/paths.h"
-#include "reach/root_words.h"
 #include "corefrag.h"
 #include "mem/mem.h"
 

@@ -9,7 +9,6 @@
 #include "space/allocators.h"
 #include "space/budget.h"
 #include "holders/holding.h"
-#include "holders/preview.h"
 #include "retain/holes.h"
 #include "retain/kept.h"
 #include "space/kernel.h"

@@ -1,5 +1,9 @@
 /*
- * One chunk's first words against what is known of the process.
+ * One chunk's first words against what is known of the process, the surest sign first: glibc's own
+ * structs by their fields, C++ objects by the Itanium ABI (the first word leads behind a vtable's
+ * head, and the word in front of that to the type_info), CPython's by their type's type, tables of
+ * functions behind the links of a list, then texts and arrays of pointers. Answers are kept by the
+ * word that led to them.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * Pairs of size and type in a table of fixed size with open addressing: programs have some hundreds
+ * of them, and a heap that was made to have more is cut off at the limit.
+ */
 #include "types/sizetype.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/*
+ * Names are only ever cut, in place: nothing that is put in is longer than what it replaces.
+ */
 #include "types/typename.h"
 
 #include <stdbool.h>

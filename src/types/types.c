@@ -1,3 +1,8 @@
+/*
+ * Types are rows, a number each; chunks have a number of two bytes in a table by rank. What a word
+ * that leads into a module stands for is looked up once and kept by the word, the negative answer
+ * too: objects are many, tables of functions few.
+ */
 #include "types/types.h"
 
 #include <elf.h>
@@ -6,6 +11,7 @@
 #include <string.h>
 
 #include "types/typestate.h"
+#include "base/bound.h"
 #include "base/err.h"
 
 enum {
@@ -93,17 +99,10 @@ uint32_t cf_types_intern(struct cf_types *types, const char *name,
 }
 
 const struct cf_module_span *cf_types_find_span(const struct cf_types *types, uint64_t addr) {
-    size_t low = 0, high = types->spans.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (types->spans.items[middle].end <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == types->spans.len || addr < types->spans.items[low].start)
+    size_t at = cf_bound(types->spans.len, i, types->spans.items[i].end > addr);
+    if (at == types->spans.len || addr < types->spans.items[at].start)
         return NULL;
-    return &types->spans.items[low];
+    return &types->spans.items[at];
 }
 
 /* The interpreter is a file of its name, or a library of its name (libpython3.11.so). */
