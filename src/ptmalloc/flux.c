@@ -149,8 +149,8 @@ static void add_hand(const struct judge *judge, uint32_t arena_id, uint64_t addr
         if (hands->addrs[i] == addr)
             return;
     const struct cf_heap *met;
-    if (!cf_walked_chunk(pt, addr, arena_id, &met))
-        return; /* a bin's head stands in the heap too, and is linked */
+    if (!cf_walked_chunk(pt, addr, arena_id, &met) || addr == pt->arenas.items[arena_id].top)
+        return; /* a bin's head stands in the heap too, and is linked; a top is on no list */
     bool is_free = cf_walked_state(pt, met, addr) == CF_CHUNK_FREE;
     if (is_free == is_linked(pt, addr))
         return;

@@ -5,7 +5,8 @@
  * nothing is wrong; caches and forked leave chunks in the caches of 40 threads, which in a forked
  * child are gone; held leaves a thousand blocks to memory that the core leaves out, lost to
  * nothing; left-out and left-out-part take the heap itself out of the core; busy is caught while
- * eight threads are in malloc and free, busy-damaged with an overrun beside them.
+ * eight threads are in malloc and free, busy-damaged with an overrun beside them; taken has a
+ * chunk off its list in the hands of a function by malloc's name, astray in those of another.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -138,6 +139,24 @@ static void be_busy(int is_damaged) {
         memset(p, 'A', 3020);
 }
 
+/* What _int_malloc has in hand when it sorts a chunk: that chunk, and often the top. */
+static __attribute__((noinline)) void sysmalloc(void *victim, void *top) {
+    void *volatile hands[] = {victim, top};
+    (void)opaque(hands[1]);
+    abort();
+}
+
+static void take(int is_in_malloc) {
+    uintptr_t *victim = opaque(malloc(2000)), *last = opaque(malloc(2000));
+    uintptr_t *chunk = opaque(victim - 2);
+    uintptr_t top = (uintptr_t)last - 2 * sizeof *last + (last[-1] & ~(uintptr_t)7);
+    free(victim);
+    uintptr_t *list = (uintptr_t *)chunk[2]; /* the only chunk on the unsorted list */
+    list[2] = list[3] = (uintptr_t)list;
+    if (is_in_malloc)
+        sysmalloc(chunk, (void *)top);
+}
+
 int main(int argc, char **argv) {
     const char *how = argc > 1 ? argv[1] : "";
     memset(opaque(malloc(100)), 1, 100);
@@ -161,5 +180,7 @@ int main(int argc, char **argv) {
         leave_out(strcmp(how, "left-out") == 0);
     else if (strcmp(how, "busy") == 0 || strcmp(how, "busy-damaged") == 0)
         be_busy(strcmp(how, "busy-damaged") == 0);
+    else if (strcmp(how, "taken") == 0 || strcmp(how, "astray") == 0)
+        take(strcmp(how, "taken") == 0);
     abort();
 }
