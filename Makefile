@@ -106,7 +106,7 @@ $(B)/sources: FORCE
 	$(call remember,$(LIB_SRC))
 
 # The schema is embedded as one C string.
-$(B)/src/store/schema.o: $(B)/schema_sql.h
+$(B)/src/store/queries.o: $(B)/schema_sql.h
 $(B)/schema_sql.h: $(SCHEMA_SQL) $(B)/flags
 	@{ echo 'static const char schema_sql[] ='; \
 	   cat $(SCHEMA_SQL) /dev/null | sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/'; \

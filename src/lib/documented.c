@@ -7,7 +7,7 @@
 #include "report/doc.h"
 #include "report/emit.h"
 #include "store/db.h"
-#include "store/schema.h"
+#include "store/queries.h"
 
 static const struct cf_column object_columns[] = {
     {"name", "name", CF_UNIT_TEXT, false},

@@ -5,10 +5,9 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "lib/door.h"
-#include "report/diff.h"
+#include "report/report.h"
 #include "report/emit.h"
 #include "report/gate.h"
-#include "report/report.h"
 #include "store/db.h"
 
 static int open_watched(const struct cf_context *ctx, const char *path, struct cf_db **out,

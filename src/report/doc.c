@@ -1,3 +1,8 @@
+/*
+ * A document owns every text that it is given as a copy. Adding never fails: a lack of memory is
+ * noted in the document and comes out of cf_doc_status(), so that sections are written in a
+ * straight line.
+ */
 #include "report/doc.h"
 
 #include <stdarg.h>

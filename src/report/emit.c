@@ -1,3 +1,4 @@
+/* One emitter for each format. */
 #include "report/emit.h"
 
 #include "base/err.h"

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "report/emit.h"
-#include "report/escape.h"
+#include "report/text.h"
 #include "report/format.h"
 
 enum { FORMAT_VERSION = 1, REAL_DIGITS = 12 };

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "report/emit.h"
-#include "report/escape.h"
+#include "report/text.h"
 #include "report/format.h"
 
 enum { BAR_CELLS = 12 };

@@ -1,3 +1,8 @@
+/*
+ * Plain text. libsmartcols lays out the tables and wants a UTF-8 locale for its widths: one is set
+ * for this thread alone, and what was there is put back. Where a row is wider than the page, the
+ * widest texts are narrowed and broken; numbers are never cut.
+ */
 #include <libsmartcols.h>
 #include <locale.h>
 #include <stdlib.h>
@@ -6,9 +11,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "report/emit.h"
-#include "report/escape.h"
+#include "report/text.h"
 #include "report/format.h"
-#include "report/wrap.h"
 
 enum {
     WIDTH_DEFAULT = 100,

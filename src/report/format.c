@@ -1,3 +1,4 @@
+/* Cells as text: a number by its unit, with the mark of how exact it is before it. */
 #include "report/format.h"
 
 #include <inttypes.h>

@@ -1,3 +1,8 @@
+/*
+ * --fail-on: a metric is a fact of v_fact, its limit a number, bytes with a unit, or a percentage
+ * of the resident heap. A percentage compares resident bytes with resident bytes, so a metric may
+ * name another fact for it.
+ */
 #include "report/gate.h"
 
 #include <math.h>

@@ -1,10 +1,14 @@
+/*
+ * Writing into a page: texts escaped for markup or for JSON inside a script, after they were made
+ * harmless and cut to a length.
+ */
 #include "report/html.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "report/escape.h"
+#include "report/text.h"
 
 /* Not more than `max_bytes` of `text`, cut between characters. */
 static size_t fitting(const char *text, size_t max_bytes) {

@@ -1,3 +1,9 @@
+/*
+ * Page runs become cells of at most `grain` pages that keep a count for each class. When there are
+ * more cells than the picture may have, the grain doubles and neighbours join; since a round costs
+ * as much as there are cells, rounds go on until a quarter of the room is free. Cells inside a
+ * window stay as fine as pages, as long as that is possible.
+ */
 #include "report/map.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * The report's frame: meta and the facts are loaded once, then the sections of CF_SECTIONS run in
+ * their order.
+ */
 #include "report/report.h"
 
 #include <stdlib.h>

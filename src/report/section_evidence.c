@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "report/escape.h"
+#include "report/text.h"
 #include "report/section.h"
 
 static const char *or_unknown(const char *value) {

@@ -15,7 +15,6 @@
 #include "retain/trim.h"
 #include "retain/trimrule.h"
 #include "types/types.h"
-#include "retain/waste.h"
 #include "corefrag.h"
 #include "ptmalloc/heap.h"
 

@@ -290,3 +290,50 @@ int cf_page_runs_add(struct cf_page_runs *runs, const struct cf_page_span *span,
     last->live_bytes += span->parts[CF_PART_LIVE];
     return CF_OK;
 }
+
+const char *cf_waste_class_name(enum cf_waste_class waste_class) {
+    static const char *const names[CF_NR_WASTE_CLASSES] = {
+        "live", "overhead", "releasable", "pinned", "top", "cached", "edge",
+    };
+    return waste_class < CF_NR_WASTE_CLASSES ? names[waste_class] : "unknown";
+}
+
+int cf_waste_init(struct cf_waste *waste, size_t nr_arenas, struct cf_err *err) {
+    struct cf_waste_sum *arenas = calloc(nr_arenas + 1, sizeof *arenas);
+    if (arenas == NULL)
+        return cf_err_nomem(err, nr_arenas * sizeof *arenas, "the classes of waste");
+    *waste = (struct cf_waste){.nr_arenas = nr_arenas, .arenas = arenas};
+    return CF_OK;
+}
+
+void cf_waste_fini(struct cf_waste *waste) {
+    free(waste->arenas);
+    waste->arenas = NULL;
+}
+
+static void add_to_sum(struct cf_waste_sum *sum, const struct cf_page_span *span) {
+    if (span->resident == CF_RESIDENT_UNKNOWN)
+        return;
+    sum->resident.known = true;
+    if (span->resident == CF_RESIDENT_NO)
+        return;
+    const uint64_t *parts = span->parts;
+    uint64_t pinned = cf_page_span_pinned(span);
+    sum->bytes[CF_WASTE_LIVE] += parts[CF_PART_LIVE];
+    sum->bytes[CF_WASTE_OVERHEAD] += parts[CF_PART_OVERHEAD];
+    sum->bytes[CF_WASTE_RELEASABLE] += parts[CF_PART_RELEASABLE];
+    sum->bytes[CF_WASTE_PINNED] += pinned;
+    if (pinned == 0) {
+        sum->bytes[CF_WASTE_TOP] += parts[CF_PART_TOP];
+        sum->bytes[CF_WASTE_CACHED] += parts[CF_PART_CACHED];
+        sum->bytes[CF_WASTE_EDGE] += parts[CF_PART_FREE];
+    }
+    for (int i = 0; i < CF_NR_PARTS; i++)
+        sum->resident.bytes += parts[i];
+}
+
+void cf_waste_add(struct cf_waste *waste, const struct cf_page_span *span) {
+    if (span->heap->arena_id < waste->nr_arenas)
+        add_to_sum(&waste->arenas[span->heap->arena_id], span);
+    add_to_sum(&waste->all, span);
+}

@@ -1,3 +1,7 @@
+/*
+ * All conditions, figures and confidences of a table of rules become columns of one SELECT over the
+ * row of facts: SQLite evaluates the rules, this file only knows in which column an answer stands.
+ */
 #include "rules/engine.h"
 
 #include <stdio.h>

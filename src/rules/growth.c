@@ -1,4 +1,5 @@
-#include "rules/growth.h"
+/* The rules over two cores: data, and the first one whose condition holds. */
+#include "rules/rules.h"
 
 #include <stdio.h>
 

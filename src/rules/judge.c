@@ -1,3 +1,7 @@
+/*
+ * One core judged: the facts are gathered, all rules asked at once, the first verdict and every
+ * finding that speaks written down.
+ */
 #include <stdbool.h>
 
 #include "base/cleanup.h"

@@ -38,4 +38,19 @@ int cf_rules_gather(struct cf_db *db, struct cf_err *err);
  * does not run. */
 int cf_rules_judge(struct cf_db *db, struct cf_err *err);
 
+/*
+ * The judgement over two cores of one program: what one core alone cannot show. Stands on v_fact
+ * of both databases (the newer one is `main`, the older one attached as `old`). The same engine as
+ * for one core: the first rule whose condition holds speaks.
+ */
+struct cf_growth {
+    char code[24]; /* as in v_verdict */
+    char headline[768];
+    char detail[768];
+    char advice[256]; /* or empty */
+};
+
+/* CF_EINTERNAL for a rule whose SQL does not run. */
+int cf_growth_judge(struct cf_db *db, struct cf_growth *out, struct cf_err *err);
+
 #endif

@@ -1,3 +1,8 @@
+/*
+ * A template is copied piece by piece; each fact is a column of the row, printed by one of the ways
+ * in `hows`. A bracket notes where its text began, and takes it back at its end if a fact in it had
+ * nothing to say.
+ */
 #include "rules/template.h"
 
 #include <stdbool.h>

@@ -1,3 +1,7 @@
+/*
+ * The table, and its turns: each runtime claims, opens what it needs to name objects, and is asked
+ * by the claim that holds an address.
+ */
 #include "runtime/runtimes.h"
 
 #include <stdlib.h>

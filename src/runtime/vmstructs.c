@@ -1,3 +1,7 @@
+/*
+ * The rows of gHotSpotVMStructs end with one without a type name; where the fields of a row stand
+ * is read from the variables that HotSpot exports beside the table, since releases differ.
+ */
 #include "runtime/vmstructs.h"
 
 #include <stddef.h>

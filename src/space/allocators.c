@@ -1,3 +1,7 @@
+/*
+ * Other allocators give themselves away by their library's file name or by a symbol that only they
+ * export; a program's own malloc by exporting malloc itself.
+ */
 #include "space/allocators.h"
 
 #include <elf.h>

@@ -1,3 +1,7 @@
+/*
+ * The budget is a sum over uses.h's pieces, which cover each mapped byte once, so its rows add up
+ * to the address space; large anonymous mappings of nobody get rows of their own.
+ */
 #include "space/budget.h"
 
 #include <stdio.h>

@@ -1,3 +1,9 @@
+/*
+ * Claims come in any order and may overlap. Sealing sweeps over their starts with a heap of those
+ * that are open, best rank first (the smaller kind, then the earlier claim); between two events the
+ * best one has the bytes: n log n however they overlap. Sealed, they are disjoint and ascending,
+ * and a look-up is a binary search.
+ */
 #include "space/claims.h"
 
 #include <stdio.h>

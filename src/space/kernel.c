@@ -1,3 +1,7 @@
+/*
+ * The kernel's figures beside ours. The sentences stand in the schema; here is decided which of our
+ * sums a figure compares with, and what is left of a difference.
+ */
 #include "space/kernel.h"
 
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* Regions and claims are both sorted, so a walk goes over both at once and never looks back. */
 #include "space/unclaimed.h"
 
 #include <elf.h>

@@ -1,3 +1,8 @@
+/*
+ * Regions and claims walked together. A private mapping of a file has an anon_vma, and is dumped
+ * whole, once one of its pages was written (vma_dump_size() in fs/coredump.c): may_be_copied()
+ * stands on that.
+ */
 #include "space/uses.h"
 
 #include <elf.h>

@@ -18,7 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "store/cell.h"
+#include "store/fileformat.h"
 
 enum {
     FILE_HEADER = 100,

@@ -1,3 +1,9 @@
+/*
+ * Indexes by renaming: a second table of the same shape takes the few rows that belong to the
+ * indexes, SQLite makes these there, and sqlite_schema is then told that they are of `chunk`. This
+ * holds because an index entry is its columns and the rowid, both the same in the two tables, and a
+ * partial index is never asked for a row that it leaves out.
+ */
 #include "store/chunk_index.h"
 
 #include <stdlib.h>

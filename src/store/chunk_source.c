@@ -1,3 +1,9 @@
+/*
+ * The rows come in the order of the addresses as SQLite sorts them, two's complement: what lies
+ * above 2^63 first. A heap's rows are read off the planes word by word; mmapped chunks are merged
+ * in between, since they may lie among the heaps. A place is a heap's turn and a word of its plane,
+ * so that parts cut at places need nothing of each other.
+ */
 #include "store/chunk_source.h"
 
 #include <stdlib.h>

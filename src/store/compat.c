@@ -1,3 +1,8 @@
+/*
+ * A database is held against the schema of this build: where the hash over all statements that make
+ * tables and views is the same, nothing needs a look; else each view of ours is asked there for all
+ * of its columns. SQLite binds names when it prepares a statement, so no row is read.
+ */
 #include "store/compat.h"
 
 #include <inttypes.h>
@@ -6,7 +11,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "store/schema.h"
+#include "store/queries.h"
 
 /* A line that begins one of the schema's statements that only explain others. */
 static bool only_explains(const char *line) {

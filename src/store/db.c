@@ -1,16 +1,25 @@
+/*
+ * The only doors to SQLite: result codes become ours, a failed binding waits for the next step, and
+ * a database that is opened for reading is distrusted (no triggers, no functions of ours in its
+ * views, nothing written).
+ */
 #include "store/db.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/context.h"
 #include "base/err.h"
 #include "store/compat.h"
-#include "store/db_internal.h"
 
 enum { STEPS_A_TICK = 20000 }; /* of SQLite's machine: about a millisecond */
+
+struct cf_db {
+    sqlite3 *handle;
+};
 
 struct cf_stmt {
     sqlite3_stmt *handle;
@@ -18,7 +27,8 @@ struct cf_stmt {
     int bind_code; /* the first failed binding since the last step */
 };
 
-int cf_db_status(int code) {
+/* The status that fits an SQLite result code. */
+static int status_of(int code) {
     switch (code & 0xff) {
     case SQLITE_OK:
         return CF_OK;
@@ -56,7 +66,7 @@ static const char *remedy(int code) {
 static int fail(struct cf_db *db, int code, const char *what, struct cf_err *err) {
     const char *file = sqlite3_db_filename(db->handle, "main");
     bool named = file != NULL && file[0] != '\0';
-    int status = cf_db_status(code);
+    int status = status_of(code);
     if (status == CF_ECANCELLED)
         return cf_err_cancelled(err);
     if (status == CF_EOUTPUT && named)
@@ -72,7 +82,7 @@ static int open_handle(const char *path, int flags, struct cf_db **out, struct c
         return cf_err_nomem(err, sizeof *db, "a database handle");
     int code = sqlite3_open_v2(path, &db->handle, flags, NULL);
     if (code != SQLITE_OK) {
-        int status = cf_err_set(err, cf_db_status(code), "%s: %s", path, sqlite3_errstr(code));
+        int status = cf_err_set(err, status_of(code), "%s: %s", path, sqlite3_errstr(code));
         cf_db_free(db);
         return status;
     }
@@ -253,7 +263,7 @@ int cf_stmt_step(struct cf_stmt *stmt, bool *row, struct cf_err *err) {
     if (stmt->bind_code != SQLITE_OK) {
         int code = stmt->bind_code;
         stmt->bind_code = SQLITE_OK;
-        return cf_err_set(err, cf_db_status(code), "%s: %s", sqlite3_sql(stmt->handle),
+        return cf_err_set(err, status_of(code), "%s: %s", sqlite3_sql(stmt->handle),
                           sqlite3_errstr(code));
     }
     int code = sqlite3_step(stmt->handle);

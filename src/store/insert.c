@@ -1,3 +1,7 @@
+/*
+ * The statement is written from the list of columns; values are bound in its order, and the next
+ * row begins with the first column again.
+ */
 #include "store/insert.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /*
- * Rows of chunks (store/cell.h) as finished leaf pages in memory. A leaf knows neither its own
+ * Rows of chunks (fileformat.h) as finished leaf pages in memory. A leaf knows neither its own
  * number nor its neighbours', so leaves can be made by several threads, each its own part of the
  * rows; store/btree.h then gives them their places in the file.
  */
@@ -10,8 +10,7 @@
 #include <stdint.h>
 
 #include "corefrag.h"
-#include "store/cell.h"
-#include "store/page.h"
+#include "store/fileformat.h"
 
 struct cf_leaves {
     uint32_t page_bytes;

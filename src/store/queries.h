@@ -1,10 +1,14 @@
 /*
- * The named queries of schema/queries: what is too long for a line of C and is no view, since it
- * changes the database while it is made, or stands on two of them. Static text, embedded at build;
+ * SQL that is embedded at build, static text. The schema: all files of schema/ in the order of
+ * their names, with tables, views, their documentation (`doc`) and the example queries; running it
+ * makes an empty database. And the named queries of schema/queries: what is too long for a line of
+ * C and is no view, since it changes the database while it is made, or stands on two of them;
  * test_schema runs each.
  */
 #ifndef CF_STORE_QUERIES_H
 #define CF_STORE_QUERIES_H
+
+const char *cf_schema_sql(void);
 
 /* Fills table `fact`; several statements, to be run once all other tables are full. */
 extern const char cf_sql_facts[];

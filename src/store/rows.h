@@ -36,7 +36,7 @@ int cf_rows_process(struct cf_db *db, const struct cf_ptmalloc *pt, struct cf_sy
 int cf_rows_malloc(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf_sizes *sizes,
                    const struct cf_holes *holes, const struct cf_kept *kept, struct cf_err *err);
 
-/* rows_holes.c: size_class, hole, hole_histogram. */
+/* rows_kept.c: size_class, hole, hole_histogram. */
 int cf_rows_holes(struct cf_db *db, const struct cf_sizes *sizes, const struct cf_holes *holes,
                   size_t nr_arenas, struct cf_err *err);
 
@@ -58,11 +58,11 @@ enum { CF_PREVIEWED_LEAKS = 200 };
 
 int cf_rows_previews(struct cf_db *db, const struct cf_holding *holding, struct cf_err *err);
 
-/* rows_retained.c: retained. */
+/* rows_holders.c: retained. */
 int cf_rows_retained(struct cf_db *db, const struct cf_retained *retained, struct cf_types *types,
                      struct cf_err *err);
 
-/* rows_types.c: type; size_type. */
+/* rows_reach.c: type; size_type. */
 int cf_rows_types(struct cf_db *db, const struct cf_types *types, struct cf_err *err);
 int cf_rows_size_types(struct cf_db *db, const struct cf_size_types *sizes,
                        const struct cf_types *types, struct cf_err *err);
@@ -83,7 +83,7 @@ int cf_rows_kernel(struct cf_db *db, const struct cf_kernel *kernel, struct cf_e
 /* rows_kept.c: trim_range, waste, page_run, top_pin, page_pin. */
 int cf_rows_kept(struct cf_db *db, const struct cf_kept *kept, struct cf_err *err);
 
-/* rows_anomaly.c: anomaly, of the core, its address space, the heap and the second witness. */
+/* rows_malloc.c: anomaly, of the core, its address space, the heap and the second witness. */
 int cf_rows_anomaly(struct cf_db *db, const struct cf_ptmalloc *pt,
                     const struct cf_witness *witness, struct cf_err *err);
 

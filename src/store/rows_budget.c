@@ -1,3 +1,4 @@
+/* The budget, the runtimes that have a row in it, malloc's settings, and the kernel's figures. */
 #include "runtime/runtimes.h"
 #include "store/insert.h"
 #include "store/rows.h"

@@ -1,3 +1,4 @@
+/* One row a fact about the core and this run, and the row counts that SQLite's planner goes by. */
 #include <elf.h>
 #include <stdio.h>
 #include <string.h>

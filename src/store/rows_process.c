@@ -1,3 +1,4 @@
+/* What the process is made of: segments, modules, threads and the frames of their stacks. */
 #include <elf.h>
 #include <signal.h>
 

@@ -1,3 +1,9 @@
+/*
+ * The temporary file's life. It is made with O_EXCL under a random name in the folder of the final
+ * one, so that the rename stays within a file system. The load is one transaction; it ends before
+ * the chunk table is written past SQLite, and another begins behind it. Without --force the last
+ * step must not replace a file that appeared meanwhile: RENAME_NOREPLACE, else a hard link.
+ */
 #include "store/store.h"
 
 #include <errno.h>
@@ -12,7 +18,7 @@
 #include "base/err.h"
 #include "store/chunk_index.h"
 #include "store/chunk_load.h"
-#include "store/schema.h"
+#include "store/queries.h"
 
 enum { NAME_ATTEMPTS = 16 };
 

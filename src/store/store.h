@@ -5,7 +5,7 @@
  * removes the file; for signals, whose handlers belong to the program and not to a library,
  * struct cf_context's `temporary` is told its name.
  *
- * Everything is written in one transaction through cf_store_db(): row writers (rows_*.h), then
+ * Everything is written in one transaction through cf_store_db(): row writers (rows.h), then
  * the rules, all in the same file.
  */
 #ifndef CF_STORE_STORE_H

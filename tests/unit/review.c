@@ -13,7 +13,7 @@
 #include "report/emit.h"
 #include "report/report.h"
 #include "rules/rules.h"
-#include "store/schema.h"
+#include "store/queries.h"
 
 #define META                                                                                       \
     "INSERT INTO meta (key, value) VALUES ('tool_version', '0.1'), ('core_path', '/tmp/core.7'), " \

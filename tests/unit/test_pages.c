@@ -12,7 +12,6 @@
 #include "retain/pagepin.h"
 #include "retain/pages.h"
 #include "retain/trim.h"
-#include "retain/waste.h"
 #include "toyheap.h"
 
 enum { PAGE = 4096, NR_ARENAS = 3 };

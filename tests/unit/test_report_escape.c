@@ -1,4 +1,4 @@
-/* Hostile names: report/escape.h. */
+/* Hostile names: report/text.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "report/escape.h"
+#include "report/text.h"
 
 static void a_hostile_name_becomes_one_harmless_line(void **state) {
     (void)state;

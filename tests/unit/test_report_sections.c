@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "report/wrap.h"
+#include "report/text.h"
 #include "review.h"
 #include "rules/rules.h"
 

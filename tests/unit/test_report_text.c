@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "report/emit.h"
-#include "report/wrap.h"
+#include "report/text.h"
 
 static const struct cf_column columns[] = {
     {"arena", "arena", CF_UNIT_TEXT, 0},

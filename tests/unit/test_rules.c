@@ -10,7 +10,7 @@
 
 #include "rules/rules.h"
 #include "rules/template.h"
-#include "store/schema.h"
+#include "store/queries.h"
 
 static struct cf_db *memory_db(void) {
     struct cf_db *db;

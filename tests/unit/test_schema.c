@@ -10,7 +10,6 @@
 
 #include "store/db.h"
 #include "store/queries.h"
-#include "store/schema.h"
 
 static int open_schema(void **state) {
     struct cf_db *db = NULL;
