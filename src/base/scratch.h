@@ -18,7 +18,8 @@ struct cf_scratch {
     size_t bytes;
 };
 
-/* In $TMPDIR, or /tmp. Room is reserved at once. CF_EOUTPUT: there is none; CF_ENOMEM. */
+/* In $TMPDIR, or /tmp. Room is reserved at once, and all of it counts as our memory until it is
+ * dropped. CF_EOUTPUT: there is none; CF_ENOMEM. */
 int cf_scratch_init(struct cf_scratch *scratch, size_t bytes, struct cf_err *err);
 void cf_scratch_fini(struct cf_scratch *scratch);
 
