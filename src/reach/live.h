@@ -1,7 +1,7 @@
 /*
  * One pass over the bytes of all live chunks, for everybody who looks at each: in the order of
- * ranks (reach/ranks.h), which within heaps is that of addresses, pages dropped behind. Reading
- * a chunk's words costs more than most of what is asked of them, so they are read once.
+ * ranks (reach/ranks.h), which within heaps is that of addresses. Reading a chunk's words costs
+ * more than most of what is asked of them, so they are read once.
  */
 #ifndef CF_REACH_LIVE_H
 #define CF_REACH_LIVE_H
@@ -20,7 +20,8 @@ enum { CF_LIVE_WORDS = 32 };
 struct cf_live {
     uint64_t user;
     uint64_t bytes;
-    const unsigned char *at; /* `readable` bytes, from `user`; NULL: none, then all below is 0 */
+    const unsigned char *at; /* `readable` bytes, from `user`, until the visitor returns; NULL: none,
+                                then all below is 0 */
     uint64_t readable;
     uint64_t words;          /* whole ones, of the readable bytes */
     uint32_t pointers;       /* of the first CF_LIVE_WORDS a bit each: in the span of the chunks */
@@ -32,7 +33,7 @@ struct cf_live_visitor {
     void (*look)(void *arg, const struct cf_live *chunk, size_t rank);
 };
 
-/* The pass; CF_ECANCELLED alone can go wrong. */
+/* The pass. CF_ENOMEM, CF_ECANCELLED. */
 int cf_live_visit(const struct cf_context *ctx, const struct cf_mem *mem,
                   const struct cf_ranks *ranks, const struct cf_live_visitor *visitors,
                   size_t nr_visitors, struct cf_err *err);
