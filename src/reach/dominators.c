@@ -17,131 +17,168 @@
 #include "reach/dominators.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/context.h"
 #include "base/err.h"
 #include "reach/spanning.h"
 
-enum { TICK_VERTICES = 1 << 16 };
+enum { TICK_VERTICES = 1 << 16, TICK_WORDS = 1 << 12, NODES_AHEAD = CF_LATE_AHEAD / 2 };
 
-enum { RANKED, NAMED, ABOVE, BYTES, CHUNKS, NR_FILES }; /* the files of the result */
+/* What is known of a vertex while it goes from the spanning tree's row to the result's; both are of
+ * 16 bytes, so that a step from vertex to vertex touches one line of memory, and one file does. */
+union node {
+    struct cf_spanned spanned;
+    struct {
+        uint32_t parent;
+        uint32_t semi;  /* the semidominator; at first the lowest predecessor */
+        uint32_t above; /* of vertices behind: the way up in the forest */
+        uint32_t least; /* the least semidominator on that way */
+    } behind;
+    struct {
+        uint32_t parent;
+        uint32_t depth;
+        uint32_t above; /* the immediate dominator */
+        uint32_t jump;
+    } climbed;
+    struct cf_dominated dominated;
+};
 
-/* While semidominators are looked for, and then while dominators are. */
 struct finder {
     const struct cf_context *ctx;
-    struct cf_spanning tree;
-    struct cf_scratch values_file;
-    uint32_t *above;  /* of vertices behind: the way up in the forest; then the dominator */
-    uint32_t *values; /* of vertices behind: the least semidominator on that way; then the jump */
-    uint32_t *semis;  /* first the lowest predecessor; last the depth */
+    struct cf_late_edges late;
+    union node *nodes; /* by vertex */
+    uint32_t nr;
+    const uint32_t *vertices; /* by rank */
 };
 
 /* The least semidominator on the path from `v`, which is behind `w`, up to the last vertex that is
  * behind it too. Afterwards the path is one step long. */
-static uint32_t evaluate(const struct finder *f, uint32_t v, uint32_t w) {
-    uint32_t *above = f->above, *values = f->values;
+static inline uint32_t evaluate(union node *nodes, uint32_t v, uint32_t w) {
     uint32_t at = v, below = 0;
-    while (above[at] > w) {
-        uint32_t next = above[at];
-        above[at] = below;
+    while (nodes[at].behind.above > w) {
+        uint32_t next = nodes[at].behind.above;
+        nodes[at].behind.above = below;
         below = at;
         at = next;
     }
-    uint32_t root = above[at], least = values[at];
+    uint32_t root = nodes[at].behind.above, least = nodes[at].behind.least;
     while (below != 0) {
         at = below;
-        below = above[at];
-        if (values[at] < least)
-            least = values[at];
-        values[at] = least;
-        above[at] = root;
+        below = nodes[at].behind.above;
+        if (nodes[at].behind.least < least)
+            least = nodes[at].behind.least;
+        nodes[at].behind.least = least;
+        nodes[at].behind.above = root;
     }
     return least;
 }
 
+/* The vertices that late edges come from lie anywhere behind: they are called for in time, and so
+ * is what is above them. */
+static inline void call_for_nodes(const union node *nodes, const uint32_t *from) {
+    __builtin_prefetch(&nodes[from[-CF_LATE_AHEAD]]);
+    __builtin_prefetch(&nodes[nodes[from[-NODES_AHEAD]].behind.above]);
+}
+
 static int find_semidominators(struct finder *f, struct cf_err *err) {
-    struct cf_spanning *tree = &f->tree;
-    for (uint32_t w = tree->nr - 1; w > 0; w--) {
+    union node *nodes = f->nodes;
+    for (uint32_t w = f->nr - 1; w > 0; w--) {
         if (w % TICK_VERTICES == 0 &&
-            cf_progress(f->ctx, "finding dominators", tree->nr - w, 2 * (uint64_t)tree->nr))
+            cf_progress(f->ctx, "finding dominators", f->nr - w, 2 * (uint64_t)f->nr))
             return cf_err_cancelled(err);
-        int status = cf_late_edges_load(&tree->late, w, err);
+        int status = cf_late_edges_load(f->ctx, &f->late, w, err);
         if (status != CF_OK)
             return status;
         uint64_t nr;
-        const uint32_t *from = cf_late_edges_to(&tree->late, w, &nr);
-        uint32_t semi = f->semis[w];
-        for (uint64_t i = 0; i < nr; i++) {
-            uint32_t other = evaluate(f, from[i], w);
+        const uint32_t *from = cf_late_edges_to(&f->late, w, &nr);
+        uint32_t semi = nodes[w].spanned.first;
+        while (nr-- > 0) {
+            call_for_nodes(nodes, from + nr);
+            uint32_t other = evaluate(nodes, from[nr], w);
             semi = other < semi ? other : semi;
+            if ((nr + 1) % TICK_VERTICES == 0 && cf_tick(f->ctx))
+                return cf_err_cancelled(err);
         }
-        f->semis[w] = f->values[w] = semi;
-        f->above[w] = tree->parents[w];
+        uint32_t parent = nodes[w].spanned.parent;
+        nodes[w].behind.semi = nodes[w].behind.least = semi;
+        nodes[w].behind.above = parent;
     }
     return CF_OK;
 }
 
 static int find_dominators(struct finder *f, struct cf_err *err) {
-    uint32_t *above = f->above, *jumps = f->values, *depths = f->semis;
-    above[0] = jumps[0] = depths[0] = 0;
-    for (uint32_t w = 1; w < f->tree.nr; w++) {
+    union node *nodes = f->nodes;
+    memset(&nodes[0], 0, sizeof nodes[0]);
+    for (uint32_t w = 1; w < f->nr; w++) {
         if (w % TICK_VERTICES == 0 && cf_progress(f->ctx, "finding dominators",
-                                                  (uint64_t)f->tree.nr + w,
-                                                  2 * (uint64_t)f->tree.nr))
+                                                  (uint64_t)f->nr + w, 2 * (uint64_t)f->nr))
             return cf_err_cancelled(err);
-        uint32_t at = f->tree.parents[w], semi = f->semis[w];
+        uint32_t at = nodes[w].behind.parent, semi = nodes[w].behind.semi;
         while (at > semi)
-            at = jumps[at] > semi ? jumps[at] : above[at];
-        uint32_t jump = jumps[at];
-        bool is_even = depths[at] - depths[jump] == depths[jump] - depths[jumps[jump]];
-        above[w] = at;
-        depths[w] = depths[at] + 1;
-        jumps[w] = is_even ? jumps[jump] : at;
+            at = nodes[at].climbed.jump > semi ? nodes[at].climbed.jump : nodes[at].climbed.above;
+        uint32_t jump = nodes[at].climbed.jump, depth = nodes[at].climbed.depth;
+        uint32_t beyond = nodes[jump].climbed.jump;
+        bool is_even = depth - nodes[jump].climbed.depth ==
+                       nodes[jump].climbed.depth - nodes[beyond].climbed.depth;
+        nodes[w].climbed.above = at;
+        nodes[w].climbed.depth = depth + 1;
+        nodes[w].climbed.jump = is_even ? beyond : at;
     }
     return CF_OK;
 }
 
-/* Each chunk's own bytes, heap by heap, in the order of ranks. */
-static void weigh_chunks(const struct cf_ranks *ranks, const uint32_t *vertices, uint64_t *bytes,
-                         uint32_t *chunks) {
-    const struct cf_resolver *resolver = ranks->resolver;
-    for (size_t i = 0; i < resolver->nr_extents; i++) {
+/* What is not reached is put where vertex 0 is. */
+static inline void weigh(struct finder *f, size_t rank, uint64_t bytes) {
+    struct cf_dominated *row = &f->nodes[f->vertices[rank]].dominated;
+    row->bytes = bytes;
+    row->chunks = 1;
+}
+
+static int weigh_heap(struct finder *f, const struct cf_ranks *ranks,
+                      const struct cf_extent *extent, struct cf_err *err) {
+    const struct cf_planes *planes = ranks->resolver->planes;
+    size_t rank = cf_ranks_before_word(ranks, extent->plane_word);
+    struct cf_live_walk walk = cf_live_walk(planes, extent->heap);
+    for (; cf_live_walk_next(&walk); rank++) {
+        weigh(f, rank, (uint64_t)walk.units << planes->unit_shift);
+        if (rank % TICK_VERTICES == 0 && cf_tick(f->ctx))
+            return cf_err_cancelled(err);
+    }
+    return CF_OK;
+}
+
+/* Each chunk's own bytes, heap by heap, in the order of ranks; groups have none. */
+static int weigh_chunks(struct finder *f, const struct cf_dominators *out, struct cf_err *err) {
+    const struct cf_resolver *resolver = out->ranks->resolver;
+    int status = CF_OK;
+    for (size_t i = 0; i < resolver->nr_extents && status == CF_OK; i++) {
         const struct cf_extent *extent = &resolver->extents[i];
-        if (extent->heap == NULL) {
-            size_t rank = cf_ranks_of(ranks, extent->first_number);
-            uint32_t vertex = rank == CF_NO_CHUNK ? 0 : vertices[rank];
-            bytes[vertex] = extent->mmapped->bytes;
-            chunks[vertex] = 1;
-            continue;
-        }
-        const struct cf_planes *planes = resolver->planes;
-        size_t rank = cf_ranks_before_word(ranks, extent->plane_word);
-        struct cf_live_walk walk = cf_live_walk(planes, extent->heap);
-        for (; cf_live_walk_next(&walk); rank++) {
-            bytes[vertices[rank]] = (uint64_t)walk.units << planes->unit_shift;
-            chunks[vertices[rank]] = 1;
-        }
+        if (extent->heap != NULL)
+            status = weigh_heap(f, out->ranks, extent, err);
+        else if (!extent->mmapped->in_tcache)
+            weigh(f, cf_ranks_of(out->ranks, extent->first_number), extent->mmapped->bytes);
     }
-    bytes[0] = chunks[0] = 0; /* what is not reached was put there */
+    for (size_t group = 0; group < out->nr_groups; group++) {
+        struct cf_dominated *row = &f->nodes[out->groups[group]].dominated;
+        row->bytes = row->chunks = 0;
+    }
+    f->nodes[0].dominated = (struct cf_dominated){.bytes = 0};
+    return status;
 }
 
-static int sum_up(struct cf_dominators *out, struct cf_err *err) {
-    int status = cf_scratch_init(&out->files[BYTES], out->nr * sizeof(uint64_t), err);
-    if (status == CF_OK)
-        status = cf_scratch_init(&out->files[CHUNKS], out->nr * sizeof(uint32_t), err);
-    if (status != CF_OK)
-        return status;
-    uint64_t *bytes = out->files[BYTES].at;
-    uint32_t *chunks = out->files[CHUNKS].at;
-    weigh_chunks(out->ranks, out->vertices, bytes, chunks);
-    for (uint32_t v = out->nr - 1; v > 0; v--) {
-        bytes[out->above[v]] += bytes[v];
-        chunks[out->above[v]] += chunks[v];
+static int sum_up(struct finder *f, const struct cf_dominators *out, struct cf_err *err) {
+    int status = weigh_chunks(f, out, err);
+    for (uint32_t v = f->nr - 1; v > 0 && status == CF_OK; v--) {
+        const struct cf_dominated *row = &f->nodes[v].dominated;
+        struct cf_dominated *above = &f->nodes[row->above].dominated;
+        above->bytes += row->bytes;
+        above->chunks += row->chunks;
+        if (v % TICK_VERTICES == 0 && cf_tick(f->ctx))
+            status = cf_err_cancelled(err);
     }
-    out->bytes = bytes;
-    out->chunks = chunks;
-    return CF_OK;
+    return status;
 }
 
 /* The words of roots by group. */
@@ -164,9 +201,11 @@ static bool passes(enum cf_root_kind kind) {
     return kind == CF_ROOT_STACK || kind == CF_ROOT_REGISTER;
 }
 
-static int number_words(const struct cf_dominators_input *input, struct grouping *grouping,
-                        struct cf_err *err) {
+static int number_words(const struct cf_context *ctx, const struct cf_dominators_input *input,
+                        struct grouping *grouping, struct cf_err *err) {
     for (size_t i = 0; i < input->words->nr; i++) {
+        if (i % TICK_WORDS == 0 && cf_progress(ctx, "naming roots", i, input->words->nr))
+            return cf_err_cancelled(err);
         const struct cf_root_word *word = &input->words->rows[i];
         uint32_t group = input->group_of == NULL ? word->root
                                                  : input->group_of(input->source, word);
@@ -180,8 +219,8 @@ static int number_words(const struct cf_dominators_input *input, struct grouping
 }
 
 /* Sorted by counting: ends become beginnings while the words go to their places from behind. */
-static int sort_words(const struct cf_dominators_input *input, struct grouping *grouping,
-                      struct cf_err *err) {
+static int sort_words(const struct cf_context *ctx, const struct cf_dominators_input *input,
+                      struct grouping *grouping, struct cf_err *err) {
     grouping->begins = calloc(grouping->nr + 1, sizeof *grouping->begins);
     grouping->passes = calloc(grouping->nr + 1, sizeof *grouping->passes);
     if (grouping->begins == NULL || grouping->passes == NULL)
@@ -195,63 +234,64 @@ static int sort_words(const struct cf_dominators_input *input, struct grouping *
         uint32_t group = grouping->numbers[i];
         grouping->targets[--grouping->begins[group]] = word->rank;
         grouping->passes[group] = passes(input->roots[word->root].kind);
+        if (i % TICK_VERTICES == 0 && cf_tick(ctx))
+            return cf_err_cancelled(err);
     }
     return CF_OK;
 }
 
-static int group_words(const struct cf_dominators_input *input, struct grouping *grouping,
-                       struct cf_err *err) {
+static int group_words(const struct cf_context *ctx, const struct cf_dominators_input *input,
+                       struct grouping *grouping, struct cf_err *err) {
     int status = cf_scratch_init(&grouping->file,
                                  (input->words->nr + 1) * 2 * sizeof *grouping->numbers, err);
     if (status != CF_OK)
         return status;
     grouping->numbers = grouping->file.at;
     grouping->targets = grouping->numbers + input->words->nr;
-    status = number_words(input, grouping, err);
-    return status == CF_OK ? sort_words(input, grouping, err) : status;
-}
-
-static int find_groups(struct cf_dominators *out, size_t nr_groups, struct cf_err *err) {
-    out->groups = calloc(nr_groups + 1, sizeof *out->groups);
-    if (out->groups == NULL)
-        return cf_err_nomem(err, nr_groups * sizeof *out->groups, "groups of roots");
-    out->nr_groups = nr_groups;
-    for (uint32_t v = 1; v < out->nr; v++)
-        if (out->sources[v] & CF_SPANNING_GROUP)
-            out->groups[out->sources[v] & ~CF_SPANNING_GROUP] = v;
-    return CF_OK;
+    status = number_words(ctx, input, grouping, err);
+    return status == CF_OK ? sort_words(ctx, input, grouping, err) : status;
 }
 
 /* What stays of the tree goes over to `out`. */
-static void take_tree(struct cf_spanning *tree, struct cf_dominators *out) {
+static void take_tree(struct cf_spanning *tree, size_t nr_groups, struct cf_dominators *out) {
     out->nr = tree->nr;
     out->vertices = tree->vertices;
     out->sources = tree->sources;
-    out->files[RANKED] = tree->ranked;
-    out->files[NAMED] = tree->named;
-    tree->ranked = tree->named = (struct cf_scratch){0};
+    out->rows = tree->work.at;
+    out->groups = tree->groups;
+    out->nr_groups = nr_groups;
+    out->files[0] = tree->ranked;
+    out->files[1] = tree->named;
+    out->files[2] = tree->work;
+    tree->ranked = tree->named = tree->work = (struct cf_scratch){0};
+    tree->groups = NULL;
 }
 
 static int make_tree(const struct cf_context *ctx, const struct cf_dominators_input *input,
                      struct finder *f, struct cf_dominators *out, struct cf_err *err) {
     CF_CLEANUP(grouping_fini) struct grouping grouping = {0};
-    int status = group_words(input, &grouping, err);
+    CF_CLEANUP(cf_spanning_fini) struct cf_spanning tree = {0};
+    int status = group_words(ctx, input, &grouping, err);
     if (status != CF_OK)
         return status;
     const struct cf_spanning_input spanning = {
         .links = input->links, .nr_reached = input->nr_reached, .nr_groups = grouping.nr,
         .begins = grouping.begins, .targets = grouping.targets, .passes = grouping.passes,
     };
-    status = cf_spanning_make(ctx, &spanning, &f->tree, err);
+    status = cf_spanning_make(ctx, &spanning, &tree, err);
     if (status != CF_OK)
         return status;
-    take_tree(&f->tree, out);
-    return find_groups(out, grouping.nr, err);
+    take_tree(&tree, grouping.nr, out);
+    *f = (struct finder){
+        .ctx = ctx, .late = tree.late, .nodes = out->files[2].at, .nr = out->nr,
+        .vertices = out->vertices,
+    };
+    tree.late = (struct cf_late_edges){.nr_buckets = 0};
+    return CF_OK;
 }
 
 static void finder_fini(struct finder *f) {
-    cf_spanning_fini(&f->tree);
-    cf_scratch_fini(&f->values_file);
+    cf_late_edges_fini(&f->late);
 }
 
 static int find(const struct cf_context *ctx, const struct cf_dominators_input *input,
@@ -260,25 +300,17 @@ static int find(const struct cf_context *ctx, const struct cf_dominators_input *
     int status = make_tree(ctx, input, &f, out, err);
     if (status != CF_OK)
         return status;
-    cf_dominators_drop(out);
-    status = cf_scratch_init(&out->files[ABOVE], out->nr * sizeof *f.above, err);
-    if (status == CF_OK)
-        status = cf_scratch_init(&f.values_file, out->nr * sizeof *f.values, err);
-    if (status != CF_OK)
-        return status;
-    out->above = f.above = out->files[ABOVE].at;
-    f.values = f.values_file.at;
-    f.semis = f.tree.firsts;
+    cf_scratch_drop(&out->files[0]);
     status = find_semidominators(&f, err);
-    return status == CF_OK ? find_dominators(&f, err) : status;
+    if (status == CF_OK)
+        status = find_dominators(&f, err);
+    return status == CF_OK ? sum_up(&f, out, err) : status;
 }
 
 int cf_dominators_find(const struct cf_context *ctx, const struct cf_dominators_input *input,
                        struct cf_dominators *out, struct cf_err *err) {
     out->ranks = input->links->ranks;
     int status = find(ctx, input, out, err);
-    if (status == CF_OK)
-        status = sum_up(out, err);
     if (status != CF_OK)
         cf_dominators_fini(out);
     else
@@ -287,14 +319,14 @@ int cf_dominators_find(const struct cf_context *ctx, const struct cf_dominators_
 }
 
 void cf_dominators_fini(struct cf_dominators *dominators) {
-    for (size_t i = 0; i < NR_FILES; i++)
+    for (size_t i = 0; i < 3; i++)
         cf_scratch_fini(&dominators->files[i]);
     free(dominators->groups);
     *dominators = (struct cf_dominators){.nr = 0};
 }
 
 void cf_dominators_drop(const struct cf_dominators *dominators) {
-    for (size_t i = 0; i < NR_FILES; i++)
+    for (size_t i = 0; i < 3; i++)
         cf_scratch_drop(&dominators->files[i]);
 }
 
@@ -308,7 +340,7 @@ struct cf_vertex cf_dominators_of_group(const struct cf_dominators *dominators, 
 
 struct cf_vertex cf_dominators_above(const struct cf_dominators *dominators,
                                      struct cf_vertex vertex) {
-    return (struct cf_vertex){dominators->above[vertex.index]};
+    return (struct cf_vertex){dominators->rows[vertex.index].above};
 }
 
 size_t cf_dominators_rank(const struct cf_dominators *dominators, struct cf_vertex vertex) {
@@ -324,6 +356,6 @@ uint32_t cf_dominators_group(const struct cf_dominators *dominators, struct cf_v
 
 struct cf_kept_alive cf_dominators_kept(const struct cf_dominators *dominators,
                                         struct cf_vertex vertex) {
-    return (struct cf_kept_alive){dominators->bytes[vertex.index],
-                                  dominators->chunks[vertex.index]};
+    const struct cf_dominated *row = &dominators->rows[vertex.index];
+    return (struct cf_kept_alive){row->bytes, row->chunks};
 }

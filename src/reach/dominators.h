@@ -16,8 +16,8 @@
  * mappings) first. Groups of stacks and registers keep only chunks that nothing lasting leads to,
  * and an edge from such a chunk to one that lasts does not count.
  *
- * Made from the links and the words of roots alone, some 24 bytes a chunk in temporary files while
- * it stands, 40 while it is made. Immutable when made.
+ * Made from the links and the words of roots alone, 24 bytes a chunk in temporary files, and while
+ * it is made 8 more for an edge that leads to a lower vertex. Immutable when made.
  */
 #ifndef CF_REACH_DOMINATORS_H
 #define CF_REACH_DOMINATORS_H
@@ -38,18 +38,23 @@ struct cf_vertex {
     uint32_t index;
 };
 
+/* Of a vertex. */
+struct cf_dominated {
+    uint64_t bytes; /* kept alive, its own counted */
+    uint32_t above; /* the immediate dominator */
+    uint32_t chunks;
+};
+
 /* All zero is none. End with cf_dominators_fini(). */
 struct cf_dominators {
     const struct cf_ranks *ranks;
     uint32_t nr;               /* vertices; a dominator has a lower number than what it dominates */
     const uint32_t *vertices;  /* by rank; 0: not reached */
     const uint32_t *sources;   /* by vertex: a rank, or CF_SPANNING_GROUP and a group */
-    const uint32_t *above;     /* by vertex: the immediate dominator */
-    const uint64_t *bytes;     /* by vertex: kept alive, its own counted */
-    const uint32_t *chunks;
+    const struct cf_dominated *rows; /* by vertex */
     uint32_t *groups;          /* by group: its vertex; 0: it leads nowhere */
     size_t nr_groups;
-    struct cf_scratch files[5];
+    struct cf_scratch files[3]; /* vertices, sources, rows */
 };
 
 struct cf_dominators_input {

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/err.h"
 
-enum { BUCKETS_MAX = 1024, SHIFT_MIN = 10 };
+enum { BUCKETS_MAX = 1024, SHIFT_MIN = 10, TICK_BLOCKS = 1024 };
 
 int cf_late_edges_begin(struct cf_late_edges *edges, size_t nr_vertices, struct cf_err *err) {
     edges->shift = SHIFT_MIN;
@@ -47,30 +48,57 @@ static bool next_block(const struct cf_late_edges *edges, uint32_t *before,
 }
 
 static int make_room(struct cf_late_edges *edges, uint64_t nr, struct cf_err *err) {
-    if (edges->room.bytes / sizeof *edges->sorted >= nr + 1)
+    uint64_t wanted = nr + CF_LATE_AHEAD + 1;
+    if (edges->room.bytes / sizeof *edges->sorted >= wanted)
         return CF_OK;
     cf_scratch_fini(&edges->room);
-    int status = cf_scratch_init(&edges->room, (nr + 1) * sizeof *edges->sorted, err);
-    edges->sorted = edges->room.at;
+    int status = cf_scratch_init(&edges->room, wanted * sizeof *edges->sorted, err);
+    if (status == CF_OK)
+        edges->sorted = (uint32_t *)edges->room.at + CF_LATE_AHEAD;
     return status;
 }
 
-/* Ends become beginnings while the edges go to their places, each vertex's from behind. */
-static void sort(struct cf_late_edges *edges, size_t index) {
-    struct cf_late_edge block[CF_LATE_PER_BLOCK];
-    size_t nr = (size_t)1 << edges->shift, mask = nr - 1;
-    memset(edges->begins, 0, (nr + 2) * sizeof *edges->begins);
-    for (uint32_t before = edges->buckets[index].before; next_block(edges, &before, block);)
-        for (uint32_t i = 1; i <= block[0].from; i++)
-            edges->begins[block[i].to & mask]++;
-    for (size_t i = 1; i <= nr; i++)
-        edges->begins[i] += edges->begins[i - 1];
-    for (uint32_t before = edges->buckets[index].before; next_block(edges, &before, block);)
-        for (uint32_t i = 1; i <= block[0].from; i++)
-            edges->sorted[--edges->begins[block[i].to & mask]] = block[i].from;
+/* Counts the edges of a block (`places` NULL), or puts them into their places. */
+static void take_block(struct cf_late_edges *edges, const struct cf_late_edge *block,
+                       uint32_t *places) {
+    size_t mask = ((size_t)1 << edges->shift) - 1;
+    for (uint32_t i = 1; i <= block[0].from; i++) {
+        uint64_t *end = &edges->begins[block[i].to & mask];
+        if (places == NULL)
+            ++*end;
+        else
+            places[--*end] = block[i].from;
+    }
 }
 
-int cf_late_edges_load(struct cf_late_edges *edges, uint32_t vertex, struct cf_err *err) {
+/* False: cancelled. */
+static bool take_blocks(const struct cf_context *ctx, struct cf_late_edges *edges, size_t index,
+                        uint32_t *places) {
+    struct cf_late_edge block[CF_LATE_PER_BLOCK];
+    uint64_t nr = 0;
+    for (uint32_t before = edges->buckets[index].before; next_block(edges, &before, block);) {
+        take_block(edges, block, places);
+        if (++nr % TICK_BLOCKS == 0 && cf_tick(ctx))
+            return false;
+    }
+    return true;
+}
+
+/* By counting. Ends become beginnings while the edges go to their places, each vertex's from
+ * behind. */
+static int sort(const struct cf_context *ctx, struct cf_late_edges *edges, size_t index,
+                struct cf_err *err) {
+    size_t nr = (size_t)1 << edges->shift;
+    memset(edges->begins, 0, (nr + 2) * sizeof *edges->begins);
+    bool is_done = take_blocks(ctx, edges, index, NULL);
+    for (size_t i = 1; i <= nr; i++)
+        edges->begins[i] += edges->begins[i - 1];
+    is_done = is_done && take_blocks(ctx, edges, index, edges->sorted);
+    return is_done ? CF_OK : cf_err_cancelled(err);
+}
+
+int cf_late_edges_load(const struct cf_context *ctx, struct cf_late_edges *edges, uint32_t vertex,
+                       struct cf_err *err) {
     size_t index = vertex >> edges->shift;
     if (index == edges->loaded)
         return CF_OK;
@@ -79,11 +107,11 @@ int cf_late_edges_load(struct cf_late_edges *edges, uint32_t vertex, struct cf_e
     if (edges->file.code != 0)
         return cf_err_errno(err, CF_EOUTPUT, edges->file.code, "edges of the graph (TMPDIR)");
     int status = make_room(edges, edges->buckets[index].total, err);
-    if (status != CF_OK)
-        return status;
-    sort(edges, index);
-    edges->loaded = index;
-    return CF_OK;
+    if (status == CF_OK)
+        status = sort(ctx, edges, index, err);
+    if (status == CF_OK)
+        edges->loaded = index;
+    return status;
 }
 
 void cf_late_edges_fini(struct cf_late_edges *edges) {

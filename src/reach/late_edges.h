@@ -19,7 +19,10 @@
 #include "base/scratch.h"
 #include "corefrag.h"
 
-enum { CF_LATE_PER_BLOCK = 512 }; /* the first of which is the block's header */
+enum {
+    CF_LATE_PER_BLOCK = 512, /* the first of which is the block's header */
+    CF_LATE_AHEAD = 24,
+};
 
 struct cf_late_edge {
     uint32_t to;
@@ -43,7 +46,7 @@ struct cf_late_edges {
     size_t loaded; /* bucket; nr_buckets: none */
     uint64_t *begins;       /* of its vertices, in `sorted` */
     struct cf_scratch room; /* for `sorted` */
-    uint32_t *sorted;       /* where the edges come from */
+    uint32_t *sorted;       /* where the edges come from; CF_LATE_AHEAD zeros in front */
 };
 
 /* For vertices below `nr_vertices`, more than none. CF_ENOMEM; CF_EOUTPUT when there is no room in
@@ -63,11 +66,13 @@ static inline void cf_late_edges_put(struct cf_late_edges *edges, uint32_t to, u
 }
 
 /* After all edges were put: those of the bucket of `vertex` can be asked for. As
- * cf_late_edges_begin(). */
-int cf_late_edges_load(struct cf_late_edges *edges, uint32_t vertex, struct cf_err *err);
+ * cf_late_edges_begin(), and CF_ECANCELLED. */
+int cf_late_edges_load(const struct cf_context *ctx, struct cf_late_edges *edges, uint32_t vertex,
+                       struct cf_err *err);
 
 /* Where the edges to `vertex` come from: `*nr` vertices, borrowed until the next call. Of the
- * bucket that was loaded last. */
+ * bucket that was loaded last. CF_LATE_AHEAD more can be read in front of them: those of lower
+ * vertices, which are asked for next, or 0. */
 static inline const uint32_t *cf_late_edges_to(const struct cf_late_edges *edges, uint32_t vertex,
                                                uint64_t *nr) {
     size_t at = vertex & (((size_t)1 << edges->shift) - 1);

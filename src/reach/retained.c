@@ -17,7 +17,8 @@ static struct cf_numbered chunk_of(const struct cf_dominators *t, size_t rank) {
 
 /* Whether `a` goes before `b`: what keeps more, then the higher one in the tree. */
 static bool goes_before(const struct cf_dominators *t, uint32_t a, uint32_t b) {
-    return t->bytes[a] != t->bytes[b] ? t->bytes[a] > t->bytes[b] : a < b;
+    uint64_t left = t->rows[a].bytes, right = t->rows[b].bytes;
+    return left != right ? left > right : a < b;
 }
 
 /* A heap whose top goes behind all others of it: the next to be turned out. */

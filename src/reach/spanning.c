@@ -41,6 +41,7 @@ struct spanner {
     const struct cf_spanning_input *input;
     const struct cf_links *links;
     struct cf_spanning *tree;
+    struct cf_scratch_writer sources;
     uint32_t base; /* edges to vertices below it do not count */
     struct spanning_edge *stack;
     size_t nr_stack;
@@ -86,9 +87,8 @@ static inline void meet(struct spanner *s, size_t rank, uint32_t from) {
 static uint32_t number(struct spanner *s, uint32_t source, uint32_t parent, uint32_t first) {
     struct cf_spanning *tree = s->tree;
     uint32_t vertex = tree->nr++;
-    tree->sources[vertex] = source;
-    tree->parents[vertex] = parent;
-    tree->firsts[vertex] = first;
+    cf_scratch_put_u32(&s->sources, source);
+    tree->rows[vertex] = (struct cf_spanned){.parent = parent, .first = first};
     return vertex;
 }
 
@@ -140,6 +140,7 @@ static void visit_groups(struct spanner *s, bool passing) {
         if (input->begins[group] == input->begins[group + 1] || input->passes[group] != passing)
             continue;
         uint32_t vertex = number(s, CF_SPANNING_GROUP | (uint32_t)group, 0, 0);
+        s->tree->groups[group] = vertex;
         for (uint64_t i = input->begins[group]; i < input->begins[group + 1]; i++)
             meet(s, input->targets[i], vertex);
         descend(s);
@@ -154,18 +155,16 @@ static int make_tables(struct cf_spanning *tree, const struct cf_spanning_input 
     int status = cf_scratch_init(&tree->ranked, (input->links->ranks->nr + 1) * sizeof(uint32_t),
                                  err);
     if (status == CF_OK)
-        status = cf_scratch_init(&tree->named, nr * sizeof(uint32_t), err);
-    if (status == CF_OK)
-        status = cf_scratch_init(&tree->work, 2 * nr * sizeof(uint32_t), err);
+        status = cf_scratch_init(&tree->work, nr * sizeof *tree->rows, err);
     if (status == CF_OK)
         status = cf_late_edges_begin(&tree->late, nr, err);
     if (status != CF_OK)
         return status;
+    tree->groups = calloc(input->nr_groups + 1, sizeof *tree->groups);
+    if (tree->groups == NULL)
+        return cf_err_nomem(err, input->nr_groups * sizeof *tree->groups, "groups of roots");
     tree->vertices = tree->ranked.at;
-    tree->sources = tree->named.at;
-    tree->parents = tree->work.at;
-    tree->firsts = tree->parents + nr;
-    tree->nr = 1;
+    tree->rows = tree->work.at;
     return CF_OK;
 }
 
@@ -175,15 +174,20 @@ static int span(struct spanner *s, struct cf_err *err) {
     if (s->stack == NULL)
         return cf_err_nomem(err, room, "the stack of a search");
     int status = cf_scratch_begin(&s->below, err);
+    if (status == CF_OK)
+        status = cf_scratch_begin(&s->sources, err);
     if (status != CF_OK)
         return status;
+    (void)number(s, 0, 0, 0);
     visit_groups(s, false);
     visit_groups(s, true);
     if (s->is_cancelled)
         return cf_err_cancelled(err);
     if (s->below.code != 0)
         return cf_err_errno(err, CF_EOUTPUT, s->below.code, "the stack of a search (TMPDIR)");
-    return CF_OK;
+    status = cf_scratch_finish(&s->sources, &s->tree->named, err);
+    s->tree->sources = s->tree->named.at;
+    return status;
 }
 
 int cf_spanning_make(const struct cf_context *ctx, const struct cf_spanning_input *input,
@@ -194,12 +198,13 @@ int cf_spanning_make(const struct cf_context *ctx, const struct cf_spanning_inpu
     struct spanner s = {
         .ctx = ctx, .input = input, .links = input->links, .tree = out,
         .until_tick = TICK_CHUNKS,
-        .resident_max = RESIDENT_MAX + out->ranked.bytes + out->named.bytes + out->work.bytes,
+        .resident_max = RESIDENT_MAX + out->ranked.bytes + out->work.bytes,
         .drops_left = 16 + REREAD_MAX * (cf_links_bytes(input->links) / RESIDENT_MAX),
     };
     status = span(&s, err);
     cf_links_drop(input->links);
     cf_scratch_abandon(&s.below);
+    cf_scratch_abandon(&s.sources);
     free(s.stack);
     return status;
 }
@@ -209,5 +214,6 @@ void cf_spanning_fini(struct cf_spanning *tree) {
     cf_scratch_fini(&tree->ranked);
     cf_scratch_fini(&tree->named);
     cf_scratch_fini(&tree->work);
+    free(tree->groups);
     *tree = (struct cf_spanning){.nr = 0};
 }

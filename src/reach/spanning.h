@@ -6,7 +6,7 @@
  * are above it.
  *
  * An edge to a vertex comes either from one with a lower number, and of these only the lowest
- * counts (`firsts`); or from one with a higher number, and these are the late edges.
+ * counts (`first`); or from one with a higher number, and these are the late edges.
  *
  * Groups that last go first. Groups that pass (stacks, registers) follow, and what was reached
  * before them is not reached again: no edge leads from their part of the tree into the part before
@@ -38,17 +38,24 @@ struct cf_spanning_input {
 /* Of a vertex: the rank of its chunk, or this bit and the number of its group. */
 static const uint32_t CF_SPANNING_GROUP = 1u << 31;
 
+/* What is known of a vertex, with room for what whoever asked for the tree finds out. */
+struct cf_spanned {
+    uint32_t parent;
+    uint32_t first; /* the lowest that has an edge to it */
+    uint32_t room[2];
+};
+
 /* All zero is none. Tables are temporary files. */
 struct cf_spanning {
-    uint32_t nr;         /* vertices */
-    uint32_t *vertices;  /* by rank; 0: not reached */
-    uint32_t *sources;   /* by vertex; of vertex 0 nothing */
-    uint32_t *parents;   /* by vertex */
-    uint32_t *firsts;    /* by vertex: the lowest that has an edge to it */
+    uint32_t nr;              /* vertices */
+    uint32_t *vertices;       /* by rank; 0: not reached */
+    const uint32_t *sources;  /* by vertex; of vertex 0 nothing */
+    struct cf_spanned *rows;  /* by vertex */
+    uint32_t *groups;         /* by group: its vertex; 0: it leads nowhere */
     struct cf_late_edges late;
     struct cf_scratch ranked; /* vertices */
     struct cf_scratch named;  /* sources */
-    struct cf_scratch work;   /* parents, firsts */
+    struct cf_scratch work;   /* rows */
 };
 
 /* CF_ENOMEM; CF_EOUTPUT when there is no room in $TMPDIR (or /tmp); CF_EUSAGE for more vertices
