@@ -1,8 +1,9 @@
 /*
- * Owners are handed down along the paths of the search: positions come after what led to them, so
- * one pass in their order has the owner of the one before at hand. It begins with the words of
- * roots that reached a chunk first. Then the live chunks are gone through once: what has no name of
- * its own is taken out of its type's sums and counted as memory of its owner.
+ * Owners are handed down along the paths of the search: positions come after what led to them, and
+ * what led to them comes in the order of positions too, so one pass has the owner of the one before
+ * at hand. It begins with the words of roots that reached a chunk first: the first positions are
+ * theirs, in the order in which the words were read. Then the live chunks are gone through once:
+ * what was found to be memory of something is taken out of its type's sums.
  */
 #include "holders/belong.h"
 
@@ -10,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reach/scan.h"
 #include "types/typename.h"
 #include "types/typestate.h"
 #include "base/array.h"
@@ -18,21 +18,21 @@
 #include "base/err.h"
 #include "base/scratch.h"
 
-enum { NOT_ASKED, NOBODY, FIRST_TYPE }; /* of `owners`; from there on a type's number */
+enum { NOBODY, FIRST_TYPE, TICK_WORDS = 1 << 12, TICK_CHUNKS = 1 << 17, AHEAD = 16 };
 
 static const uint32_t BY_OBJECT = 1u << 31; /* on top: an object of a runtime has the pointer */
 
 struct belong {
+    const struct cf_context *ctx;
     const struct cf_belong_input *input;
     const struct cf_resolver *resolver;
     const struct cf_ranks *ranks;
     const struct cf_paths *paths;
     struct cf_types *types;
     struct cf_scratch file;
-    uint32_t *owners;          /* by rank: whose the chunk is, and what hangs on it */
+    uint32_t *owners;          /* by position: NOBODY, or FIRST_TYPE + the type whose the chunk is,
+                                  and what hangs on it */
     CF_ARRAY(uint32_t) memory; /* by type: that of its memory; 0: not made yet */
-    size_t root;               /* that is scanned */
-    uint64_t addr;             /* of the word at hand */
 };
 
 /* What a chunk's bytes say of it may be too little to tell it from others. */
@@ -70,81 +70,22 @@ static uint32_t intern(struct belong *belong, const char *name) {
     return type;
 }
 
-/* The first word of a root that leads to a chunk is what the search saw, too. */
-static void meet(struct belong *belong, uint64_t word_addr, uint64_t lowered) {
-    const struct cf_extent *extent = cf_resolver_extent(belong->resolver, lowered);
-    size_t root, from;
+/* Whose the chunk is that a root's word has reached. What stands on stacks and in registers says
+ * where the program is, not whose a chunk is; variables and other mappings do. */
+static uint32_t root_owner(struct belong *belong, const struct cf_root_word *word) {
+    const struct cf_root *root = &belong->input->reach->roots.rows.items[word->root];
+    uint32_t own_type = cf_types_of_rank(belong->types, word->rank);
     char name[CF_TYPE_NAME_BYTES];
-    if (extent == NULL)
-        return;
-    size_t number = cf_resolver_number(belong->resolver, extent, lowered);
-    size_t rank = number == CF_NO_CHUNK ? CF_NO_CHUNK : cf_ranks_of(belong->ranks, number);
-    if (rank == CF_NO_CHUNK || !cf_paths_get(belong->paths, rank, &root, &from) ||
-        root != belong->root)
-        return;
-    uint32_t *owner = &belong->owners[rank];
-    if (*owner != NOT_ASKED)
-        return;
-    *owner = NOBODY;
-    uint32_t own_type = cf_types_of_rank(belong->types, rank);
-    if (is_owner(belong, own_type)) {
-        *owner = FIRST_TYPE + own_type;
-        return;
-    }
+    if (is_owner(belong, own_type))
+        return FIRST_TYPE + own_type;
+    if (root->kind != CF_ROOT_GLOBAL && root->kind != CF_ROOT_MAPPING)
+        return NOBODY;
     enum cf_belong_name known =
-        belong->input->name(belong->input->source, &belong->input->reach->roots.rows.items[root],
-                            word_addr, name, sizeof name);
+        belong->input->name(belong->input->source, root, word->addr, name, sizeof name);
     uint32_t type = known != CF_BELONG_NONE ? intern(belong, name) : 0;
-    if (type != 0)
-        *owner = (FIRST_TYPE + type) | (known == CF_BELONG_OBJECT ? BY_OBJECT : 0);
-}
-
-static void meet_word(struct belong *belong, const unsigned char *bytes, size_t index,
-                      uint64_t addr) {
-    const struct cf_resolver *resolver = belong->resolver;
-    unsigned w = resolver->word_bytes;
-    uint64_t word = 0;
-    memcpy(&word, bytes + index * w, w);
-    uint64_t lowered = cf_resolver_lowered(resolver, word);
-    if (cf_resolver_in_span(resolver, lowered))
-        meet(belong, addr + index * w, lowered);
-}
-
-/* Who holds chunks straight from variables and from other mappings; what stands on stacks and in
- * registers says where the program is, not whose a chunk is. */
-static void name_roots(struct belong *belong) {
-    const struct cf_roots *roots = &belong->input->reach->roots;
-    for (size_t i = 0; i < roots->rows.len; i++) {
-        const struct cf_root *root = &roots->rows.items[i];
-        if (root->kind != CF_ROOT_GLOBAL && root->kind != CF_ROOT_MAPPING)
-            continue;
-        belong->root = i;
-        struct cf_scan scan = {.mem = belong->input->mem, .addr = root->start, .end = root->end};
-        const unsigned char *bytes;
-        size_t nr_words;
-        while (cf_scan_next(&scan, &bytes, &nr_words)) {
-            uint64_t base = scan.addr - nr_words * belong->resolver->word_bytes;
-            for (size_t word = 0; word < nr_words; word++)
-                meet_word(belong, bytes, word, base);
-        }
-    }
-}
-
-/* Chunks come after what led to them: who has a name hands it down. */
-static void hand_down(struct belong *belong) {
-    const struct cf_paths *paths = belong->paths;
-    for (size_t position = 0; position < paths->nr; position++) {
-        uint32_t rank = paths->order[position];
-        if (belong->owners[rank] != NOT_ASKED)
-            continue;
-        size_t before = cf_paths_before(paths, position);
-        uint32_t owner = NOBODY, type = cf_types_of_rank(belong->types, rank);
-        if (is_owner(belong, type))
-            owner = FIRST_TYPE + type;
-        else if (before != CF_NO_POSITION)
-            owner = belong->owners[paths->order[before]] & ~BY_OBJECT;
-        belong->owners[rank] = owner;
-    }
+    if (type == 0)
+        return NOBODY;
+    return (FIRST_TYPE + type) | (known == CF_BELONG_OBJECT ? BY_OBJECT : 0);
 }
 
 /* The type of what hangs on `owner`; 0: no room for one more. */
@@ -159,50 +100,67 @@ static uint32_t memory_of(struct belong *belong, uint32_t owner) {
         char name[2 * CF_TYPE_NAME_BYTES];
         (void)snprintf(name, sizeof name, "memory of %s", cf_types_name(belong->types, owner));
         cf_typename_shorten(name, CF_TYPE_NAME_BYTES - 1);
-        belong->memory.items[owner] = intern(belong, name);
+        uint32_t type = belong->memory.items[owner] = intern(belong, name);
+        if (type != 0)
+            belong->types->rows.items[type].memory_of = owner;
     }
     return belong->memory.items[owner];
 }
 
-/* The type of what the chunk belongs to; 0: its own bytes say as much. */
-static uint32_t owning_type(struct belong *belong, size_t rank, uint32_t type) {
-    uint32_t owner = belong->owners[rank];
-    if (is_buffer(belong, type) && (owner & BY_OBJECT) == 0)
-        return 0;
+/* The chunk at `position` gets its owner, and where its own bytes say less, a type of memory. */
+static inline void own(struct belong *belong, size_t position, uint32_t owner) {
+    uint16_t *type = &belong->types->table[belong->paths->order[position]];
+    bool says_more = is_buffer(belong, *type) ? (owner & BY_OBJECT) != 0
+                                              : is_nameless(belong, *type);
+    belong->owners[position] = owner;
     owner &= ~BY_OBJECT;
-    return owner >= FIRST_TYPE ? owner - FIRST_TYPE : 0;
+    uint32_t memory = says_more && owner >= FIRST_TYPE ? memory_of(belong, owner - FIRST_TYPE) : 0;
+    if (memory != 0)
+        *type = (uint16_t)memory;
 }
 
-static void count_chunk(struct belong *belong, size_t number, size_t rank, uint64_t addr,
-                        uint64_t bytes) {
-    if (!cf_mark_reached(belong->input->reach->mark, number))
-        return;
+/* Each word that was the first to reach its chunk; `*out` is the first position behind those. */
+static int name_roots(struct belong *belong, size_t *out, struct cf_err *err) {
+    const struct cf_root_words *words = &belong->input->reach->words;
+    size_t position = 0;
+    for (size_t i = 0; i < words->nr && position < belong->paths->nr; i++) {
+        if (i % TICK_WORDS == 0 &&
+            cf_progress(belong->ctx, "naming what roots hold", i, words->nr))
+            return cf_err_cancelled(err);
+        if (belong->paths->order[position] != words->rows[i].rank)
+            continue;
+        own(belong, position, root_owner(belong, &words->rows[i]));
+        position++;
+    }
+    *out = position;
+    return CF_OK;
+}
+
+/* Who has a name hands it down. */
+static int hand_down(struct belong *belong, size_t position, struct cf_err *err) {
+    const struct cf_paths *paths = belong->paths;
+    for (; position < paths->nr; position++) {
+        if (position % TICK_CHUNKS == 0 &&
+            cf_progress(belong->ctx, "naming whose memory it is", position, paths->nr))
+            return cf_err_cancelled(err);
+        if (position + AHEAD < paths->nr)
+            __builtin_prefetch(&belong->types->table[paths->order[position + AHEAD]]);
+        uint32_t type = cf_types_of_rank(belong->types, paths->order[position]);
+        uint32_t above = belong->owners[cf_paths_before(paths, position)] & ~BY_OBJECT;
+        own(belong, position, is_owner(belong, type) ? FIRST_TYPE + type : above);
+    }
+    return CF_OK;
+}
+
+static inline void count_chunk(struct belong *belong, size_t rank, uint64_t addr, uint64_t bytes) {
     uint32_t type = cf_types_of_rank(belong->types, rank);
-    if (!is_nameless(belong, type) && !is_buffer(belong, type))
+    struct cf_type *row = &belong->types->rows.items[type];
+    if (row->memory_of == 0 && !is_nameless(belong, type) && !is_buffer(belong, type))
         return;
-    uint32_t owner = owning_type(belong, rank, type);
-    uint32_t memory = owner != 0 ? memory_of(belong, owner) : 0;
-    struct cf_type *row = &belong->types->rows.items[memory != 0 ? memory : type];
     row->chunks++;
     row->bytes += bytes;
-    if (memory != 0) {
-        row->memory_of = owner;
-        belong->types->table[rank] = (uint16_t)memory;
-    }
     if (row->sample == 0)
         row->sample = addr;
-}
-
-static void count_heap(struct belong *belong, const struct cf_extent *extent) {
-    size_t rank = cf_ranks_before_word(belong->ranks, extent->plane_word);
-    struct cf_chunk chunk;
-    struct cf_planes_walk walk = cf_planes_walk(belong->resolver->planes, extent->heap);
-    while (cf_planes_walk_next(&walk, &chunk))
-        if (chunk.state == CF_CHUNK_LIVE)
-            count_chunk(belong,
-                        extent->first_number +
-                            cf_resolver_unit(belong->resolver, extent, chunk.addr),
-                        rank++, chunk.addr, chunk.bytes);
 }
 
 /* Only what nothing reaches stays where it was counted. */
@@ -217,37 +175,55 @@ static void take_back(struct belong *belong) {
     }
 }
 
-static void count_all(struct belong *belong, const struct cf_context *ctx) {
+/* The reached chunks of a heap. */
+static int count_heap(struct belong *belong, const struct cf_extent *extent, struct cf_err *err) {
+    const struct cf_planes *planes = belong->resolver->planes;
+    const uint64_t *reached = cf_mark_plane(belong->input->reach->mark);
+    size_t rank = cf_ranks_before_word(belong->ranks, extent->plane_word);
+    struct cf_live_walk walk = cf_live_walk(planes, extent->heap);
+    for (; cf_live_walk_next(&walk); rank++) {
+        if (cf_plane_bit(reached, extent->plane_word, walk.unit))
+            count_chunk(belong, rank, extent->base + ((uint64_t)walk.unit << planes->unit_shift),
+                        (uint64_t)walk.units << planes->unit_shift);
+        if (rank % TICK_CHUNKS == 0 && cf_tick(belong->ctx))
+            return cf_err_cancelled(err);
+    }
+    return CF_OK;
+}
+
+static int count_all(struct belong *belong, struct cf_err *err) {
     const struct cf_resolver *resolver = belong->resolver;
+    int status = CF_OK;
     take_back(belong);
-    for (size_t i = 0; i < resolver->nr_extents; i++) {
+    for (size_t i = 0; i < resolver->nr_extents && status == CF_OK; i++) {
         const struct cf_extent *extent = &resolver->extents[i];
-        cf_progress(ctx, "naming whose memory it is", i, resolver->nr_extents);
         if (extent->heap != NULL)
-            count_heap(belong, extent);
-        else if (!extent->mmapped->in_tcache)
-            count_chunk(belong, extent->first_number,
-                        cf_ranks_of(belong->ranks, extent->first_number), extent->start,
+            status = count_heap(belong, extent, err);
+        else if (!extent->mmapped->in_tcache &&
+                 cf_mark_reached(belong->input->reach->mark, extent->first_number))
+            count_chunk(belong, cf_ranks_of(belong->ranks, extent->first_number), extent->start,
                         extent->mmapped->bytes);
     }
+    return status;
 }
 
 int cf_belong_count(const struct cf_context *ctx, const struct cf_belong_input *input,
                     struct cf_types *types, struct cf_err *err) {
     struct belong belong = {
-        .input = input, .types = types, .resolver = cf_mark_resolver(input->reach->mark),
+        .ctx = ctx, .input = input, .types = types,
+        .resolver = cf_mark_resolver(input->reach->mark),
         .ranks = &input->reach->ranks, .paths = input->reach->paths,
     };
-    int status = cf_scratch_init(&belong.file,
-                                 (input->reach->ranks.nr + 1) * sizeof *belong.owners, err);
+    size_t position = 0;
+    int status = cf_scratch_init(&belong.file, (belong.paths->nr + 1) * sizeof *belong.owners,
+                                 err);
+    belong.owners = belong.file.at;
     if (status == CF_OK)
-        status = cf_paths_index(input->reach->paths, input->reach->ranks.nr, err);
-    if (status == CF_OK) {
-        belong.owners = belong.file.at;
-        name_roots(&belong);
-        hand_down(&belong);
-        count_all(&belong, ctx);
-    }
+        status = name_roots(&belong, &position, err);
+    if (status == CF_OK)
+        status = hand_down(&belong, position, err);
+    if (status == CF_OK)
+        status = count_all(&belong, err);
     cf_scratch_fini(&belong.file);
     cf_array_free(&belong.memory);
     return status;

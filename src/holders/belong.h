@@ -17,7 +17,6 @@
 #include "reach/reach.h"
 #include "types/types.h"
 #include "corefrag.h"
-#include "mem/mem.h"
 
 /* How well it is known what a root's word stands in. */
 enum cf_belong_name {
@@ -27,7 +26,6 @@ enum cf_belong_name {
 };
 
 struct cf_belong_input {
-    const struct cf_mem *mem;
     const struct cf_reach *reach; /* with paths */
     void *source;
     /* The name of what has the word at `addr` of `root`. */
@@ -37,7 +35,7 @@ struct cf_belong_input {
 
 /* Makes nameless live chunks that are reached chunks of types of their own, "memory of ...",
  * evidence CF_EVIDENCE_OWNER, and counts them there; after cf_types_count(). CF_ENOMEM, CF_EOUTPUT
- * as cf_scratch_init(); then all types are what they were. */
+ * as cf_scratch_init(); then all types are what they were. CF_ECANCELLED; then they are not. */
 int cf_belong_count(const struct cf_context *ctx, const struct cf_belong_input *input,
                     struct cf_types *types, struct cf_err *err);
 

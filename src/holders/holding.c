@@ -16,7 +16,7 @@
 static int name_memory(const struct cf_context *ctx, const struct cf_holding_input *input,
                        struct cf_holding *holding, struct cf_err *err) {
     const struct cf_belong_input belong = {
-        .mem = input->mem, .reach = input->reach, .source = &holding->labels,
+        .reach = input->reach, .source = &holding->labels,
         .name = cf_label_owner,
     };
     int status = cf_belong_count(ctx, &belong, holding->labels.types, err);
@@ -94,8 +94,7 @@ int cf_holding_find(const struct cf_context *ctx, const struct cf_holding_input 
     if (status == CF_OK)
         status = name_memory(ctx, input, holding, err);
     if (status == CF_OK)
-        status = cf_size_types_count(&holding->sizes, types,
-                                     cf_mark_resolver(input->reach->mark), err);
+        status = cf_size_types_count(ctx, &holding->sizes, types, &input->reach->ranks, err);
     if (status == CF_OK)
         status = find_paths(input, holding, err);
     return status == CF_OK ? find_owners(ctx, input, holding, err) : status;

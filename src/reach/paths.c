@@ -84,7 +84,6 @@ void cf_paths_free(struct cf_paths *paths) {
         return;
     cf_scratch_fini(&paths->order_file);
     cf_scratch_fini(&paths->from_file);
-    cf_scratch_fini(&paths->places_file);
     free(paths->stones);
     free(paths);
 }
@@ -92,7 +91,6 @@ void cf_paths_free(struct cf_paths *paths) {
 void cf_paths_drop(const struct cf_paths *paths) {
     cf_scratch_drop(&paths->order_file);
     cf_scratch_drop(&paths->from_file);
-    cf_scratch_drop(&paths->places_file);
 }
 
 static size_t filter_bit(size_t rank) {
@@ -125,28 +123,6 @@ void cf_paths_find(const struct cf_paths *paths, const size_t *ranks, size_t nr,
     for (size_t i = 1; i < nr; i++)
         if (ranks[i] == ranks[i - 1])
             positions[i] = positions[i - 1];
-}
-
-int cf_paths_index(struct cf_paths *paths, size_t nr, struct cf_err *err) {
-    if (paths->places != NULL)
-        return CF_OK;
-    int status = cf_scratch_init(&paths->places_file, (nr + 1) * sizeof *paths->places, err);
-    if (status != CF_OK)
-        return status;
-    paths->places = paths->places_file.at;
-    for (size_t position = 0; position < paths->nr; position++)
-        paths->places[paths->order[position]] = (uint32_t)position + 1;
-    return CF_OK;
-}
-
-bool cf_paths_get(const struct cf_paths *paths, size_t rank, size_t *root, size_t *from) {
-    uint32_t place = paths->places[rank];
-    if (place == 0)
-        return false;
-    uint32_t value = paths->from[place - 1];
-    *root = value & ROOT ? value & ~ROOT : SIZE_MAX;
-    *from = value & ROOT ? SIZE_MAX : paths->order[value];
-    return true;
 }
 
 static struct cf_path_stone *stone_of(const struct cf_paths *paths, uint32_t position) {

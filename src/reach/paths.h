@@ -26,8 +26,6 @@ struct cf_paths {
     const uint32_t *from;
     struct cf_scratch order_file;
     struct cf_scratch from_file;
-    uint32_t *places; /* 1 + position, by rank; 0: not reached; NULL: cf_paths_index() */
-    struct cf_scratch places_file;
     struct cf_path_stone *stones; /* internal */
 };
 
@@ -69,12 +67,6 @@ void cf_paths_free(struct cf_paths *paths);
  * reached. One pass over all of them. */
 void cf_paths_find(const struct cf_paths *paths, const size_t *ranks, size_t nr,
                    size_t *positions);
-
-/* From now on there is an index of ranks: `nr` of them, 4 bytes each. As cf_paths_begin(). */
-int cf_paths_index(struct cf_paths *paths, size_t nr, struct cf_err *err);
-/* With an index: what led to the chunk. True and `*root` for a root, true and `*from` with
- * `*root` == SIZE_MAX for a chunk, by its rank; false: nothing did. */
-bool cf_paths_get(const struct cf_paths *paths, size_t rank, size_t *root, size_t *from);
 
 /* What led to the chunk at `position`: the position of another, or CF_NO_POSITION for a root. */
 static inline size_t cf_paths_before(const struct cf_paths *paths, size_t position) {

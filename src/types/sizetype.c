@@ -6,14 +6,19 @@
 
 #include <stdlib.h>
 
+#include "base/context.h"
 #include "base/err.h"
 
-enum { SLOTS = 2 * CF_SIZE_TYPES_MAX }; /* open addressing, at most half full */
+enum {
+    SLOTS = 2 * CF_SIZE_TYPES_MAX, /* open addressing, at most half full */
+    TICK_CHUNKS = 1 << 18,
+};
 
 struct counter {
     struct cf_size_type *slots;
     size_t nr;
     const struct cf_types *types;
+    const struct cf_ranks *ranks;
     const struct cf_resolver *resolver;
 };
 
@@ -25,8 +30,7 @@ static struct cf_size_type *probe(const struct counter *counter, uint64_t bytes,
     return &counter->slots[at];
 }
 
-static void add(struct counter *counter, size_t number, uint64_t bytes) {
-    uint32_t type = cf_types_of(counter->types, number);
+static inline void add(struct counter *counter, uint32_t type, uint64_t bytes) {
     struct cf_size_type *slot = probe(counter, bytes, type);
     if (slot->bytes == 0) {
         if (counter->nr == CF_SIZE_TYPES_MAX)
@@ -37,14 +41,19 @@ static void add(struct counter *counter, size_t number, uint64_t bytes) {
     slot->chunks++;
 }
 
-static void add_heap(struct counter *counter, const struct cf_extent *extent) {
-    struct cf_chunk chunk;
-    struct cf_planes_walk walk = cf_planes_walk(counter->resolver->planes, extent->heap);
-    while (cf_planes_walk_next(&walk, &chunk))
-        if (chunk.state == CF_CHUNK_LIVE)
-            add(counter,
-                extent->first_number + cf_resolver_unit(counter->resolver, extent, chunk.addr),
-                chunk.bytes);
+/* False: cancelled. */
+static bool add_heap(struct counter *counter, const struct cf_context *ctx,
+                     const struct cf_extent *extent) {
+    const struct cf_planes *planes = counter->resolver->planes;
+    const uint16_t *next = cf_types_by_rank(counter->types) +
+                           cf_ranks_before_word(counter->ranks, extent->plane_word);
+    struct cf_live_walk walk = cf_live_walk(planes, extent->heap);
+    for (uint64_t nr = 0; cf_live_walk_next(&walk); nr++) {
+        add(counter, *next++, (uint64_t)walk.units << planes->unit_shift);
+        if (nr % TICK_CHUNKS == 0 && cf_tick(ctx))
+            return false;
+    }
+    return true;
 }
 
 static int compare(const void *a, const void *b) {
@@ -64,18 +73,30 @@ static void pack(struct counter *counter) {
         qsort(counter->slots, kept, sizeof *counter->slots, compare);
 }
 
-int cf_size_types_count(struct cf_size_types *out, const struct cf_types *types,
-                        const struct cf_resolver *resolver, struct cf_err *err) {
-    struct counter counter = {.types = types, .resolver = resolver};
+/* False: cancelled. */
+static bool count_all(struct counter *counter, const struct cf_context *ctx) {
+    const struct cf_resolver *resolver = counter->resolver;
+    for (size_t i = 0; i < resolver->nr_extents; i++) {
+        const struct cf_extent *extent = &resolver->extents[i];
+        if (extent->heap != NULL && !add_heap(counter, ctx, extent))
+            return false;
+        if (extent->heap == NULL && !extent->mmapped->in_tcache)
+            add(counter, cf_types_of(counter->types, extent->first_number),
+                extent->mmapped->bytes);
+    }
+    return true;
+}
+
+int cf_size_types_count(const struct cf_context *ctx, struct cf_size_types *out,
+                        const struct cf_types *types, const struct cf_ranks *ranks,
+                        struct cf_err *err) {
+    struct counter counter = {.types = types, .ranks = ranks, .resolver = ranks->resolver};
     counter.slots = calloc(SLOTS, sizeof *counter.slots);
     if (counter.slots == NULL)
         return cf_err_nomem(err, SLOTS * sizeof *counter.slots, "sizes by type");
-    for (size_t i = 0; i < resolver->nr_extents; i++) {
-        const struct cf_extent *extent = &resolver->extents[i];
-        if (extent->heap != NULL)
-            add_heap(&counter, extent);
-        else if (!extent->mmapped->in_tcache)
-            add(&counter, extent->first_number, extent->mmapped->bytes);
+    if (!count_all(&counter, ctx)) {
+        free(counter.slots);
+        return cf_err_cancelled(err);
     }
     pack(&counter);
     out->rows = counter.slots;

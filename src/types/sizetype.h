@@ -26,9 +26,11 @@ struct cf_size_types {
     size_t nr;
 };
 
-/* CF_ENOMEM. End with cf_size_types_fini(). */
-int cf_size_types_count(struct cf_size_types *out, const struct cf_types *types,
-                        const struct cf_resolver *resolver, struct cf_err *err);
+/* The ranks are of the chunks that the types are of. CF_ENOMEM, CF_ECANCELLED. End with
+ * cf_size_types_fini(). */
+int cf_size_types_count(const struct cf_context *ctx, struct cf_size_types *out,
+                        const struct cf_types *types, const struct cf_ranks *ranks,
+                        struct cf_err *err);
 void cf_size_types_fini(struct cf_size_types *sizes);
 
 #endif

@@ -72,8 +72,7 @@ static void settle(struct world *w) {
     (void)cf_live_visit(NULL, w->root->mem, &w->root->reach.ranks, &visitor, 1, NULL);
     cf_types_count(w->types, w->root->reach.mark);
     const struct cf_belong_input belong = {
-        .mem = w->root->mem, .reach = &w->root->reach, .source = w->root,
-        .name = name_root,
+        .reach = &w->root->reach, .source = w->root, .name = name_root,
     };
     assert_int_equal(cf_belong_count(NULL, &belong, w->types, &err), CF_OK);
 }
@@ -107,8 +106,7 @@ static void assert_sums(const struct world *w) {
 static void assert_sizes(const struct world *w) {
     struct cf_size_types sizes = {0};
     uint64_t bytes = 0, chunks[32] = {0};
-    assert_int_equal(cf_size_types_count(&sizes, w->types,
-                                         cf_mark_resolver(w->root->reach.mark), NULL),
+    assert_int_equal(cf_size_types_count(NULL, &sizes, w->types, &w->root->reach.ranks, NULL),
                      CF_OK);
     for (size_t i = 0; i < sizes.nr; i++) {
         const struct cf_size_type *row = &sizes.rows[i];
