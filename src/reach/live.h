@@ -20,8 +20,8 @@ enum { CF_LIVE_WORDS = 32 };
 struct cf_live {
     uint64_t user;
     uint64_t bytes;
-    const unsigned char *at; /* `readable` bytes, from `user`, until the visitor returns; NULL: none,
-                                then all below is 0 */
+    const unsigned char *at; /* `readable` bytes, from `user`, until the visitor returns; NULL:
+                                none, then all below is 0 */
     uint64_t readable;
     uint64_t words;          /* whole ones, of the readable bytes */
     uint32_t pointers;       /* of the first CF_LIVE_WORDS a bit each: in the span of the chunks */
