@@ -25,6 +25,8 @@ INSERT INTO example_query (title, sql) VALUES
  'SELECT * FROM v_mallinfo WHERE arena_id IS NULL'),
 ('What are the chunks of the first heap, in order?',
  'SELECT address_hex, size_bytes, state FROM v_chunk WHERE heap_id = 0 ORDER BY address LIMIT 50'),
+('What do the chunks of the arenas that serve no thread add up to?',
+ 'SELECT c.state, count(*) AS chunks, sum(c.size_bytes) AS bytes FROM v_arena a JOIN v_heap_chunk c USING (arena_id) WHERE coalesce(a.threads, a.attached_threads) = 0 GROUP BY c.state'),
 ('Which chunks have a mapping of their own?',
  'SELECT address_hex, size_bytes, usable_bytes FROM v_chunk WHERE state = ''mmapped'' ORDER BY size_bytes DESC LIMIT 20'),
 ('Which free chunks are the largest?',

@@ -155,6 +155,22 @@ static void chunk_view_computes_its_columns(void **state) {
     }
 }
 
+static int64_t number(struct cf_db *db, const char *sql) {
+    struct cf_err err;
+    bool found = false;
+    int64_t value = -1;
+    if (cf_db_query_i64(db, sql, &found, &value, &err) != 0 || !found)
+        fail_msg("%s", sql);
+    return value;
+}
+
+static void chunks_of_heaps_are_the_same_in_both_views(void **state) {
+    assert_int_equal(number(*state, "SELECT count(*) FROM v_chunk WHERE heap_id IS NOT NULL"), 3);
+    assert_int_equal(number(*state, "SELECT count(*) FROM v_heap_chunk"), 3);
+    assert_int_equal(number(*state, "SELECT count(*) FROM (SELECT * FROM v_heap_chunk EXCEPT"
+                                    " SELECT * FROM v_chunk)"), 0);
+}
+
 /* The plan may look at all rows of the few heaps, never of the chunks. */
 static bool plan_scans(struct cf_db *db, const char *sql, const char *table) {
     char query[512];
@@ -219,6 +235,14 @@ static void filters_seek_and_do_not_scan(void **state) {
         {"SELECT c.address FROM (SELECT heap_id AS heap, address AS at, size_bytes AS length"
          " FROM v_hole ORDER BY size_bytes DESC LIMIT 1) JOIN v_chunk c ON c.heap_id = heap AND"
          " c.address BETWEEN at - 256 AND at + length + 256", "c"},
+        {"SELECT * FROM v_heap_chunk WHERE heap_id = (SELECT max(heap_id) FROM v_heap)", "c"},
+        {"SELECT * FROM v_heap_chunk WHERE arena_id IN (SELECT arena_id FROM v_thread)", "c"},
+        {"SELECT c.state FROM v_heap h JOIN v_heap_chunk c USING (heap_id) WHERE h.holes > 9", "c"},
+        {"SELECT c.state FROM v_heap_chunk c JOIN v_arena a ON a.arena_id = c.arena_id"
+         " WHERE a.is_main = 0", "c"},
+        {"SELECT c.state FROM v_tcache t JOIN v_heap_chunk c ON c.arena_id = t.arena_id"
+         " WHERE t.thread_id = 3", "c"},
+        {"SELECT * FROM v_heap_chunk WHERE address = 4112", "c"},
         {"SELECT * FROM v_trim_range WHERE address > 4096", "trim_range"},
         {"SELECT * FROM v_trim_range WHERE arena_id = 1", "trim_range"},
         {"SELECT * FROM v_waste WHERE arena_id = 1", "waste"},
@@ -273,6 +297,7 @@ int main(void) {
         cmocka_unit_test(every_example_query_runs),
         cmocka_unit_test(every_named_query_runs),
         cmocka_unit_test(chunk_view_computes_its_columns),
+        cmocka_unit_test(chunks_of_heaps_are_the_same_in_both_views),
         cmocka_unit_test(filters_seek_and_do_not_scan),
     };
     return cmocka_run_group_tests_name("schema", tests, open_schema, close_schema);
