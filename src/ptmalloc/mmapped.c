@@ -22,6 +22,7 @@ struct block {
 struct hunt {
     struct cf_ptmalloc *pt;
     uint64_t page;
+    uint64_t most_bytes; /* that one block can have: what mp_ counts of all */
     struct cf_word_view view;
     CF_ARRAY(struct block) blocks;
 };
@@ -78,6 +79,7 @@ static void find_aligned_header(struct hunt *hunt, struct block *block) {
 static bool block_at(struct hunt *hunt, uint64_t page, struct block *out) {
     uint64_t first = cf_chunk_from(hunt->pt, page);
     if (!read_header(hunt, first, out) || out->start != page ||
+        out->end - out->start > hunt->most_bytes ||
         !is_anonymous(hunt->pt->mem, out->start, out->end))
         return false;
     find_aligned_header(hunt, out);
@@ -252,6 +254,7 @@ int cf_mmapped_find(struct cf_ptmalloc *pt, struct cf_err *err) {
         return CF_OK;
     struct hunt hunt = {
         .pt = pt, .page = cf_mem_page_bytes(pt->mem),
+        .most_bytes = promise.known ? promise.bytes : UINT64_MAX,
         .view = {.mem = pt->mem, .word_bytes = pt->word_bytes},
     };
     int status = hunt_all(&hunt, err);

@@ -142,6 +142,23 @@ static void only_late_releases_may_count_too_much(void **state) {
     }
 }
 
+/* A runtime's heap, in which pages begin as large mapped blocks do. */
+static void a_block_larger_than_all_of_them_is_none(void **state) {
+    (void)state;
+    for (unsigned word = 4; word <= 8; word += 4) {
+        struct walked walked;
+        set_up(&walked, word, "2.36");
+        uint64_t heap = word == 8 ? UINT64_C(0x7a0000000000) : UINT64_C(0xa0000000);
+        synth_segment(walked.fake.synth, heap, 0x301000, SYNTH_RW);
+        for (uint64_t at = 0x1000; at < 0x301000; at += 0x100000)
+            synth_put_word(walked.fake.synth, heap + at + word, 0x100000 | 2);
+        walk(&walked);
+        assert_nothing_wrong(&walked, "2.36");
+        assert_mmapped(&walked);
+        tear_down(&walked);
+    }
+}
+
 /* A libc whose data is not dumped, and the program, behind which the heap begins. */
 static void add_what_names_the_heap(struct fake *fake) {
     uint64_t data = fake->mp - 0x200, program = fake->sbrk_base - 0x9000;
@@ -255,6 +272,7 @@ int main(void) {
         cmocka_unit_test(a_link_that_does_not_lead_back_is_found),
         cmocka_unit_test(a_chunk_that_only_links_to_itself_is_not_binned),
         cmocka_unit_test(a_size_has_its_bin),
+        cmocka_unit_test(a_block_larger_than_all_of_them_is_none),
         cmocka_unit_test(a_main_heap_is_found_without_its_arena),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
