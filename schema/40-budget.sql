@@ -38,7 +38,7 @@ SELECT kind, label, is_anonymous, mappings, mapped_bytes, resident_bytes,
 FROM budget ORDER BY budget_id;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
-('v_budget', '', '', 'One row for each kind of memory; the rows sum to all that the core''s segments map, exactly. What nobody claims is "other anonymous" (the largest mappings one by one) or "unattributed".'),
+('v_budget', '', '', 'One row for each kind of memory; the rows sum to all that the core''s segments map, exactly. What nobody claims is "other anonymous" (the largest one by one, by what of them is in memory, and mappings of 64 MiB and more) or "unattributed".'),
 ('v_budget', 'kind', 'text', 'What the memory is used for: malloc main heap, malloc arena heaps, malloc mmapped chunks, malloc reserve, managed heap, other allocator, thread stacks, cached stacks, huge pages, module data, module bss, modules, mapped files, shared memory, kernel, other anonymous, unattributed.'),
 ('v_budget', 'label', 'text', 'Whose it is, where that is known; "guess" in it where it is one. An anonymous mapping is named by its address and its neighbours.'),
 ('v_budget', 'is_anonymous', '0/1', '1: the kernel counts it as Anonymous (smaps). Pages of module data that were written count there too, but a core cannot tell which.'),

@@ -15,6 +15,7 @@
  * libjvm; then the class says how many bytes its objects have, and the object counts only if it
  * reaches as far as the word that is asked about.
  */
+#include <elf.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -111,7 +112,8 @@ static bool knows(const struct class_space *space, uint64_t addr) {
     return space->nr_ranges == CLASS_RANGES_MAX;
 }
 
-/* The mapping that holds class data, and the rest of its reservation behind it. */
+/* The mapping that holds class data, and the rest of its reservation behind it: without rights, or
+ * read-only where gdb wrote the core, which tells it so. */
 static int claim_class_data(struct class_space *space, uint64_t addr, struct cf_err *err) {
     const struct cf_managed *managed = space->managed;
     const struct cf_region *region = knows(space, addr) ? NULL : cf_mem_find(managed->mem, addr);
@@ -124,7 +126,8 @@ static int claim_class_data(struct class_space *space, uint64_t addr, struct cf_
             return CF_OK;
     } while (piece.end <= addr);
     uint64_t start = piece.start, end = piece.end;
-    while (cf_unclaimed_next(&walk, &piece) && piece.start == end && piece.flags == 0)
+    while (cf_unclaimed_next(&walk, &piece) && piece.start == end &&
+           (piece.flags & (PF_W | PF_X)) == 0)
         end = piece.end;
     space->ranges[space->nr_ranges].start = start;
     space->ranges[space->nr_ranges++].end = end;

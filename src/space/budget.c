@@ -13,7 +13,9 @@
 #include "base/err.h"
 #include "base/path.h"
 
-enum { ALONE_MAX = 16, ALONE_BYTES = 1 << 20 }; /* anonymous mappings that get a row of their own */
+/* Anonymous mappings that get a row of their own: those with the most bytes in memory, and what is
+ * large address space all the same. */
+enum { ALONE_MAX = 16, ALONE_BYTES = 1 << 20, RESERVATION_BYTES = 64 << 20 };
 
 int cf_budget_claim_malloc(struct cf_claims *claims, const struct cf_ptmalloc *pt,
                            struct cf_err *err) {
@@ -161,6 +163,8 @@ static int compare_sizes(const void *a, const void *b) {
         return left->kind < right->kind ? -1 : 1;
     if (l != r)
         return l > r ? -1 : 1;
+    if (left->mapped_bytes != right->mapped_bytes)
+        return left->mapped_bytes > right->mapped_bytes ? -1 : 1;
     int order = strcmp(left->label, right->label);
     return order != 0 ? order : right->is_anonymous - left->is_anonymous;
 }
@@ -170,10 +174,13 @@ static int fold_anonymous(struct division *division, struct cf_err *err) {
     if (division->alone.len > 0)
         qsort(division->alone.items, division->alone.len, sizeof *division->alone.items,
               compare_sizes);
+    unsigned nr_reservations = 0;
     for (size_t i = 0; i < division->alone.len; i++) {
         const struct cf_budget_row *one = &division->alone.items[i];
+        bool is_alone = i < ALONE_MAX || (one->mapped_bytes >= RESERVATION_BYTES &&
+                                          nr_reservations++ < ALONE_MAX);
         struct cf_budget_row *row = find_row(division->budget, CF_CLAIM_ANONYMOUS,
-                                             i < ALONE_MAX ? one->label : "", true);
+                                             is_alone ? one->label : "", true);
         if (row == NULL)
             return cf_err_nomem(err, sizeof *row, "the budget");
         add_to(row, one->mapped_bytes, one->resident);

@@ -300,6 +300,31 @@ static void the_largest_anonymous_mappings_stand_alone(void **state) {
     assert_int_equal(bytes, NR * (NR + 1) / 2 * (uint64_t)MIB);
 }
 
+/* A reservation of which no page is in memory, among many small mappings that are. */
+static void a_large_reservation_stands_alone_too(void **state) {
+    (void)state;
+    enum { NR = 40, MIB = 1 << 20 };
+    CF_CLEANUP(close_space) struct space space = {.synth = synth_new(CF_MACHINE_X86_64)};
+    for (uint64_t i = 0; i < NR; i++) {
+        synth_segment(space.synth, 0x10000000 + i * 64 * MIB, 2 * MIB, SYNTH_RW);
+        synth_put_word(space.synth, 0x10000000 + i * 64 * MIB, 1);
+    }
+    synth_segment(space.synth, UINT64_C(0x7f0000000000), 64 * MIB, SYNTH_R);
+    synth_file(space.synth, 0x1000, 0x2000, 0, "/none"); /* that there is a list of files */
+    open_space(&space);
+    make_budget(&space);
+    unsigned found = 0, alone = 0;
+    for (size_t i = 0; i < space.budget.rows.len; i++) {
+        const struct cf_budget_row *row = &space.budget.rows.items[i];
+        alone += row->kind == CF_CLAIM_ANONYMOUS && *row->label != '\0';
+        found += row->kind == CF_CLAIM_ANONYMOUS && *row->label != '\0' &&
+                 row->mapped_bytes == 64 * MIB && row->resident.known &&
+                 row->resident.bytes == 0;
+    }
+    assert_int_equal(found, 1);
+    assert_int_equal(alone, 17);
+}
+
 /* ---- against an oracle that goes byte by byte, in grains of 256 ---- */
 
 enum { GRAIN = 256, NR_PAGES = 48, NR_GRAINS = NR_PAGES * PAGE / GRAIN, NR_CLAIMS = 24 };
@@ -466,6 +491,7 @@ int main(void) {
         cmocka_unit_test(written_pages_of_files_have_bounds),
         cmocka_unit_test(a_claim_on_shared_memory_does_not_make_it_anonymous),
         cmocka_unit_test(the_largest_anonymous_mappings_stand_alone),
+        cmocka_unit_test(a_large_reservation_stands_alone_too),
         cmocka_unit_test(the_rows_are_what_a_walk_over_all_bytes_finds),
         cmocka_unit_test(unclaimed_memory_is_walked_in_pieces_and_runs),
     };
