@@ -248,6 +248,10 @@ static void another_versions_database_has_to_have_all_columns(void **state) {
         {"CREATE VIEW v_more AS SELECT 1 AS one", false},
         {"DROP VIEW v_heap; CREATE VIEW v_heap AS SELECT heap_id, 1 AS start FROM heap", true},
         {"DROP VIEW v_advice", true},
+        {"DROP VIEW v_chunk; CREATE VIEW v_chunk AS SELECT address, printf('0x%x', address) AS"
+         " address_hex, address + 16 AS user_address, '' AS user_address_hex, size_bytes,"
+         " size_bytes - 8 AS usable_bytes, arena_id, heap_id, state, 1 AS reachable FROM chunk",
+         true}, /* before chunks had types */
         {"ALTER TABLE doc RENAME COLUMN unit TO units", true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
