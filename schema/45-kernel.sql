@@ -6,11 +6,19 @@ CREATE TABLE kernel_figure (
     name TEXT NOT NULL,
     bytes INTEGER,
     ours_bytes INTEGER,
-    explanation TEXT NOT NULL
+    copied_least_bytes INTEGER,
+    copied_most_bytes INTEGER,
+    copied_bytes INTEGER,
+    more_bytes INTEGER,
+    less_bytes INTEGER,
+    room_bytes INTEGER,
+    explanation TEXT
 );
 
 CREATE VIEW v_kernel AS
-SELECT source, name, bytes, ours_bytes, bytes - ours_bytes AS difference_bytes, explanation
+SELECT source, name, bytes, ours_bytes, bytes - ours_bytes AS difference_bytes,
+       copied_least_bytes, copied_most_bytes, copied_bytes, more_bytes, less_bytes, room_bytes,
+       explanation
 FROM kernel_figure ORDER BY figure_id;
 
 CREATE TABLE kernel_mapping (
@@ -38,6 +46,12 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_kernel', 'bytes', 'bytes', 'Its figure; NULL: a limit that is not set.'),
 ('v_kernel', 'ours_bytes', 'bytes', 'What this analysis has in its place; NULL: nothing, it is in no core.'),
 ('v_kernel', 'difference_bytes', 'bytes', 'The kernel''s less ours.'),
+('v_kernel', 'copied_least_bytes', 'bytes', 'Pages of files'' private mappings that the process wrote, which ours lacks: so many at least; NULL: not of this figure, or not known so.'),
+('v_kernel', 'copied_most_bytes', 'bytes', 'So many at the most.'),
+('v_kernel', 'copied_bytes', 'bytes', 'So many by smaps itself; NULL: no whole smaps.'),
+('v_kernel', 'more_bytes', 'bytes', 'What the kernel counts beyond ours and those pages.'),
+('v_kernel', 'less_bytes', 'bytes', 'What it counts less than ours and those pages.'),
+('v_kernel', 'room_bytes', 'bytes', 'Of a limit: what is left below it.'),
 ('v_kernel', 'explanation', 'text', 'What it counts, and where the difference comes from.'),
 ('v_kernel_mapping', '', '', 'One row for each mapping of a whole smaps: what it is used for, and how much of it was in memory by the kernel''s count and by ours.'),
 ('v_kernel_mapping', 'start', 'address', 'First byte.'),

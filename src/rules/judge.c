@@ -90,5 +90,7 @@ int cf_rules_judge(struct cf_db *db, struct cf_err *err) {
     int status = cf_rules_gather(db, err);
     if (status == CF_OK)
         status = cf_rules_ask(db, "SELECT * FROM fact", cf_rules, cf_nr_rules, &ruling, err);
-    return status == CF_OK ? judge(db, &ruling, err) : status;
+    if (status == CF_OK)
+        status = judge(db, &ruling, err);
+    return status == CF_OK ? cf_rules_explain_kernel(db, err) : status;
 }

@@ -34,8 +34,11 @@ extern const size_t cf_nr_rules;
 /* Fills the facts: table fact, which v_fact shows. */
 int cf_rules_gather(struct cf_db *db, struct cf_err *err);
 
-/* Gathers the facts, and fills the tables verdict and finding. CF_EINTERNAL for a rule whose SQL
- * does not run. */
+/* Says of each of the kernel's figures what it counts, and why it differs from ours. */
+int cf_rules_explain_kernel(struct cf_db *db, struct cf_err *err);
+
+/* Gathers the facts, fills the tables verdict and finding, and explains the kernel's figures.
+ * CF_EINTERNAL for a rule whose SQL does not run. */
 int cf_rules_judge(struct cf_db *db, struct cf_err *err);
 
 /*

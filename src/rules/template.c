@@ -82,6 +82,11 @@ static const char *was_text(char number[CF_NUMBER_MAX], const struct cf_stmt *ro
     return cf_stmt_i64(row, column) == 1 ? "was" : "were";
 }
 
+static const char *no_text(char number[CF_NUMBER_MAX], const struct cf_stmt *row, int column) {
+    (void)number, (void)row, (void)column;
+    return "";
+}
+
 static const struct how {
     const char *name;
     const char *unknown; /* what a NULL reads */
@@ -95,6 +100,7 @@ static const struct how {
                                                         percent_text},
     {"text", "unknown", true, plain_text},             {"s", "s", true, plural_text},
     {"is", "are", true, is_text},                      {"was", "were", true, was_text},
+    {"when", "", false, no_text},
     {"change", "changed by an unknown amount", true, change_text},
 };
 

@@ -9,6 +9,7 @@
  *     {live_growth:change}     "grew by 1.2 MiB", "shrank by 8 B", "did not change"
  *     {heap_percent:percent}   "11.5 %"; NULL: "an unknown part"
  *     {outsider_name:text}     as it stands; NULL: "unknown"
+ *     {is_equal:when}          nothing: a condition for the brackets around it
  *
  * What stands in [brackets], which do not nest, is left out where a fact in it is NULL, or is 0
  * bytes or a count of 0.

@@ -1,6 +1,6 @@
 /*
- * The kernel's own figures (smaps, cgroup) beside ours, each difference explained: what of ours
- * can be compared with it, and why the two are not the same. With a whole smaps also mapping by
+ * The kernel's own figures (smaps, cgroup) beside ours: what of ours can be compared with each, and
+ * what explains the difference. With a whole smaps also mapping by
  * mapping, where the residency of each is so known from outside.
  *
  * The kernel counted at another moment than the core was written; only whoever saved the files
@@ -28,7 +28,10 @@ struct cf_kernel_row {
     uint64_t bytes;
     bool has_ours; /* there is a figure of ours to compare with */
     uint64_t ours_bytes;
-    char explanation[400];
+    /* Written pages of files' private mappings, which ours lacks: within bounds, or as smaps tells
+     * them; then what the kernel still counts more or less. Each only where it is known. */
+    struct cf_resident_bytes copied_least, copied_most, copied, more, less;
+    struct cf_resident_bytes room; /* below a limit */
 };
 
 /* One mapping of smaps and what it is used for, by most of its bytes. */

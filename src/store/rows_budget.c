@@ -114,14 +114,22 @@ static int add_kernel_mappings(struct cf_db *db, const struct cf_kernel *kernel,
 int cf_rows_kernel(struct cf_db *db, const struct cf_kernel *kernel, struct cf_err *err) {
     CF_CLEANUP_INSERT struct cf_insert in = {0};
     int status = cf_insert_begin(&in, db, "kernel_figure",
-                                 "source, name, bytes, ours_bytes, explanation", err);
+                                 "source, name, bytes, ours_bytes, copied_least_bytes,"
+                                 " copied_most_bytes, copied_bytes, more_bytes, less_bytes,"
+                                 " room_bytes",
+                                 err);
     for (size_t i = 0; status == CF_OK && i < kernel->rows.len; i++) {
         const struct cf_kernel_row *row = &kernel->rows.items[i];
         cf_insert_text(&in, row->source);
         cf_insert_text(&in, row->name);
         cf_insert_u64_if(&in, row->has_bytes, row->bytes);
         cf_insert_u64_if(&in, row->has_ours, row->ours_bytes);
-        cf_insert_text(&in, row->explanation);
+        const struct cf_resident_bytes *const figures[] = {
+            &row->copied_least, &row->copied_most, &row->copied,
+            &row->more, &row->less, &row->room,
+        };
+        for (size_t j = 0; j < sizeof figures / sizeof figures[0]; j++)
+            cf_insert_u64_if(&in, figures[j]->known, figures[j]->bytes);
         status = cf_insert_row(&in, err);
     }
     return status == CF_OK ? add_kernel_mappings(db, kernel, err) : status;

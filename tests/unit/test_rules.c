@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "input/smaps.h"
 #include "rules/rules.h"
 #include "rules/template.h"
 #include "store/queries.h"
@@ -357,9 +358,89 @@ static void a_heap_in_shared_memory_is_outside_malloc(void **state) {
     }
 }
 
+/* ---- the kernel's figures, in words ---- */
+
+static const char *text_of(struct cf_db *db, const char *sql, char *out, size_t bytes) {
+    CF_CLEANUP_STMT struct cf_stmt *stmt = NULL;
+    struct cf_err err;
+    bool row = false;
+    if (cf_db_prepare(db, sql, &stmt, &err) != CF_OK || cf_stmt_step(stmt, &row, &err) != CF_OK ||
+        !row)
+        fail_msg("%s", sql);
+    (void)snprintf(out, bytes, "%s", cf_stmt_text(stmt, 0));
+    return out;
+}
+
+/* Every figure that the readers keep has its words. */
+static void no_figure_of_the_kernel_goes_unexplained(void **state) {
+    (void)state;
+    CF_CLEANUP_DB struct cf_db *db = memory_db();
+    struct cf_err err;
+    must(db, "INSERT INTO kernel_figure (source, name, bytes) SELECT 'cgroup', value, 1 FROM"
+             " json_each('[\"anon\", \"file\", \"kernel\", \"kernel_stack\", \"pagetables\","
+             " \"percpu\", \"sock\", \"vmalloc\", \"shmem\", \"zswap\", \"file_mapped\","
+             " \"file_dirty\", \"file_writeback\", \"swapcached\", \"anon_thp\","
+             " \"slab_reclaimable\", \"slab_unreclaimable\", \"slab\", \"swap\","
+             " \"memory.current\", \"memory.peak\", \"memory.max\", \"memory.high\","
+             " \"memory.swap.current\", \"memory.swap.max\"]')");
+    for (int i = 0; i < 2 * CF_NR_SMAPS_FIGURES; i++) {
+        char sql[200];
+        (void)snprintf(sql, sizeof sql,
+                       "INSERT INTO kernel_figure (source, name, bytes) VALUES ('%s', '%s', 1)",
+                       i % 2 == 0 ? "smaps" : "smaps_rollup", cf_smaps_figure_name(i / 2));
+        must(db, sql);
+    }
+    assert_int_equal(cf_rules_explain_kernel(db, &err), CF_OK);
+    assert_int_equal(number(db, "SELECT count(*) FROM v_kernel"), 25 + 2 * CF_NR_SMAPS_FIGURES);
+    assert_int_equal(number(db, "SELECT count(*) FROM v_kernel WHERE length(explanation) >= 20"
+                                " AND explanation LIKE '%.'"),
+                     25 + 2 * CF_NR_SMAPS_FIGURES - 2); /* Anonymous ends with its figures */
+}
+
+static void a_difference_is_explained_by_its_figures(void **state) {
+    (void)state;
+    static const struct {
+        const char *row, *says;
+    } cases[] = {
+        {"'smaps_rollup', 'Anonymous', 1, 4096, 8192, NULL, 0, 0, NULL",
+         "4.0 KiB to 8.0 KiB here. That explains the difference."},
+        {"'smaps_rollup', 'Anonymous', 1, 4096, 8192, NULL, 0, 4096, NULL",
+         "The kernel counts 4.0 KiB less than that"},
+        {"'smaps_rollup', 'Anonymous', 1, 4096, 8192, NULL, 4096, 0, NULL",
+         "The kernel counts 4.0 KiB more than that"},
+        {"'smaps', 'Anonymous', 1, NULL, NULL, 4096, 0, 0, NULL",
+         "4.0 KiB of it is pages of files' private mappings that were written (module data), which "
+         "a core does not tell. Nothing else differs."},
+        {"'smaps', 'Anonymous', 1, NULL, NULL, 0, 0, 20480, NULL",
+         "Beyond that the kernel counts 20.0 KiB less"},
+        {"'cgroup', 'anon', 1, NULL, 8192, NULL, NULL, NULL, NULL", "at most 8.0 KiB."},
+        {"'cgroup', 'memory.max', 1, NULL, NULL, NULL, NULL, NULL, 65536", "64.0 KiB is left."},
+        {"'cgroup', 'memory.max', NULL, NULL, NULL, NULL, NULL, NULL, NULL", "None is set."},
+        {"'cgroup', 'memory.max', 1, NULL, NULL, NULL, NULL, NULL, NULL", "ends in an OOM kill."},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        CF_CLEANUP_DB struct cf_db *db = memory_db();
+        struct cf_err err;
+        char sql[512], text[1024];
+        (void)snprintf(sql, sizeof sql,
+                       "INSERT INTO kernel_figure (source, name, bytes, copied_least_bytes,"
+                       " copied_most_bytes, copied_bytes, more_bytes, less_bytes, room_bytes)"
+                       " VALUES (%s)", cases[i].row);
+        must(db, sql);
+        assert_int_equal(cf_rules_explain_kernel(db, &err), CF_OK);
+        text_of(db, "SELECT explanation FROM v_kernel", text, sizeof text);
+        const char *at = strstr(text, cases[i].says);
+        if (at == NULL || (cases[i].says[strlen(cases[i].says) - 1] == '.' &&
+                           at[strlen(cases[i].says)] != '\0'))
+            fail_msg("%s: %s", cases[i].row, text);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rule_runs_whatever_the_facts),
+        cmocka_unit_test(no_figure_of_the_kernel_goes_unexplained),
+        cmocka_unit_test(a_difference_is_explained_by_its_figures),
         cmocka_unit_test(the_last_verdict_speaks_when_nothing_is_known),
         cmocka_unit_test(each_incident_gets_its_verdict),
         cmocka_unit_test(a_heap_in_shared_memory_is_outside_malloc),

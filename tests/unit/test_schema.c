@@ -203,6 +203,30 @@ static void tell_planner(struct cf_db *db, const char *nr_chunks) {
     assert_int_equal(cf_db_exec(db, sql, &err), 0);
 }
 
+/* How many chunks there are, told to the planner. */
+static const char *const counts[] = {"", "40", "5000000", "60000000"};
+
+static void what_chooses_heaps_or_arenas_seeks(void **state) {
+    static const char *const queries[] = {
+        "SELECT * FROM v_heap_chunk WHERE heap_id = (SELECT max(heap_id) FROM v_heap)",
+        "SELECT * FROM v_heap_chunk WHERE arena_id IN (SELECT arena_id FROM v_thread)",
+        "SELECT c.state FROM v_heap h JOIN v_heap_chunk c USING (heap_id) WHERE h.holes > 9",
+        "SELECT c.state FROM v_heap_chunk c JOIN v_arena a ON a.arena_id = c.arena_id"
+         " WHERE a.is_main = 0",
+        "SELECT c.state FROM v_tcache t JOIN v_heap_chunk c ON c.arena_id = t.arena_id"
+         " WHERE t.thread_id = 3",
+        "SELECT * FROM v_heap_chunk WHERE address = 4112",
+    };
+    for (size_t j = 0; j < sizeof counts / sizeof counts[0]; j++) {
+        tell_planner(*state, counts[j]);
+        for (size_t i = 0; i < sizeof queries / sizeof queries[0]; i++)
+            if (plan_scans(*state, queries[i], "c"))
+                fail_msg("scans %s chunks: %s", counts[j], queries[i]);
+    }
+    assert_true(plan_scans(*state, "SELECT c.state FROM v_heap h JOIN v_chunk c USING (heap_id)"
+                                   " WHERE h.holes > 9", "c"));
+}
+
 static void filters_seek_and_do_not_scan(void **state) {
     static const struct {
         const char *sql;
@@ -235,14 +259,6 @@ static void filters_seek_and_do_not_scan(void **state) {
         {"SELECT c.address FROM (SELECT heap_id AS heap, address AS at, size_bytes AS length"
          " FROM v_hole ORDER BY size_bytes DESC LIMIT 1) JOIN v_chunk c ON c.heap_id = heap AND"
          " c.address BETWEEN at - 256 AND at + length + 256", "c"},
-        {"SELECT * FROM v_heap_chunk WHERE heap_id = (SELECT max(heap_id) FROM v_heap)", "c"},
-        {"SELECT * FROM v_heap_chunk WHERE arena_id IN (SELECT arena_id FROM v_thread)", "c"},
-        {"SELECT c.state FROM v_heap h JOIN v_heap_chunk c USING (heap_id) WHERE h.holes > 9", "c"},
-        {"SELECT c.state FROM v_heap_chunk c JOIN v_arena a ON a.arena_id = c.arena_id"
-         " WHERE a.is_main = 0", "c"},
-        {"SELECT c.state FROM v_tcache t JOIN v_heap_chunk c ON c.arena_id = t.arena_id"
-         " WHERE t.thread_id = 3", "c"},
-        {"SELECT * FROM v_heap_chunk WHERE address = 4112", "c"},
         {"SELECT * FROM v_trim_range WHERE address > 4096", "trim_range"},
         {"SELECT * FROM v_trim_range WHERE arena_id = 1", "trim_range"},
         {"SELECT * FROM v_waste WHERE arena_id = 1", "waste"},
@@ -277,13 +293,11 @@ static void filters_seek_and_do_not_scan(void **state) {
         {"SELECT * FROM v_segment WHERE start = 1", "segment"},
         {"SELECT * FROM v_module WHERE start = 1", "module"},
     };
-    /* How many chunks there are is told to the planner. */
-    static const char *const chunks[] = {"", "40", "5000000", "60000000"};
-    for (size_t j = 0; j < sizeof chunks / sizeof chunks[0]; j++) {
-        tell_planner(*state, chunks[j]);
+    for (size_t j = 0; j < sizeof counts / sizeof counts[0]; j++) {
+        tell_planner(*state, counts[j]);
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
             if (plan_scans(*state, cases[i].sql, cases[i].table))
-                fail_msg("scans %s of %s chunks: %s", cases[i].table, chunks[j], cases[i].sql);
+                fail_msg("scans %s of %s chunks: %s", cases[i].table, counts[j], cases[i].sql);
     }
     assert_true(
         plan_scans(*state, "SELECT * FROM v_chunk WHERE state = 'live' ORDER BY address", "c"));
@@ -298,6 +312,7 @@ int main(void) {
         cmocka_unit_test(every_named_query_runs),
         cmocka_unit_test(chunk_view_computes_its_columns),
         cmocka_unit_test(chunks_of_heaps_are_the_same_in_both_views),
+        cmocka_unit_test(what_chooses_heaps_or_arenas_seeks),
         cmocka_unit_test(filters_seek_and_do_not_scan),
     };
     return cmocka_run_group_tests_name("schema", tests, open_schema, close_schema);
