@@ -12,7 +12,6 @@
 #include "space/kernel.h"
 #include "libc/stacks.h"
 #include "lib/reading.h"
-#include "libc/environ.h"
 #include "libc/tunables.h"
 #include "store/db.h"
 

@@ -1,3 +1,9 @@
+/*
+ * __abort_msg without symbols. Since 2.4 __libc_message() copies what it prints into a page that
+ * it maps, behind the length of the mapping, and stores the address in its own data, so that a
+ * core has it. A page-aligned word near main_arena whose page begins with its own length and with
+ * one of malloc's texts is that; no other memory looks so.
+ */
 #include "libc/abortmsg.h"
 
 #include <elf.h>

@@ -11,7 +11,6 @@
  */
 #include "base/checked.h"
 #include "libc/found.h"
-#include "libc/header.h"
 
 #include <string.h>
 

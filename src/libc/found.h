@@ -113,4 +113,24 @@ static inline bool cf_is_libc_path(const char *path) {
     return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-2", 6) == 0;
 }
 
+/* tcache.c: what the finders share beside what libc/malloc.h offers to all. */
+
+/* How the bins of a would-be tcache look; nr_good + nr_bad are those that are not empty. */
+struct cf_tcache_verdict {
+    unsigned nr_good;
+    unsigned nr_bad;
+    bool slots_full; /* 2.42+: nothing bad, and empty bins have the full number of slots */
+};
+
+struct cf_tcache_verdict cf_tcache_judge(const struct cf_malloc *m, uint64_t tcache,
+                                         uint64_t chunk_bytes);
+
+/* The layout whose struct a chunk of this size would hold, or NULL. */
+const struct cf_tcache_layout *cf_tcache_layout_of(const struct cf_malloc *m,
+                                                   uint64_t chunk_bytes);
+
+/* The list has bin->count chunks of the bin's sizes, and ends there (checked for short lists). */
+bool cf_tcache_list_is_sound(const struct cf_malloc *m, const struct cf_tcache_bin *bin,
+                             bool mangled);
+
 #endif

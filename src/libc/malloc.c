@@ -1,3 +1,7 @@
+/*
+ * The order in which malloc is found, and the readers of what was found. Nothing is sought twice:
+ * each finder takes what the ones before it left in struct cf_malloc (libc/found.h).
+ */
 #include "libc/malloc.h"
 
 #include "base/bound.h"
@@ -27,7 +31,6 @@ static void write_layout_text(struct cf_malloc *m) {
                    m->tcache == NULL ? "none" : m->tcache->releases);
 }
 
-/* The order matters: each finder stands on what the ones before it found (libc/found.h). */
 /* Each of the finders is short where malloc is at its usual places. */
 static int go_on(const struct cf_context *ctx, int status, struct cf_err *err) {
     if (status == CF_OK && cf_progress(ctx, "finding malloc", 0, 0))

@@ -6,7 +6,6 @@
  */
 #include "base/checked.h"
 #include "libc/found.h"
-#include "libc/header.h"
 
 #include <string.h>
 

@@ -6,7 +6,6 @@
  */
 #include "core/rss_guard.h"
 #include "libc/found.h"
-#include "libc/tcachefind.h"
 
 enum { FAST_STEPS_MAX = 4096, FAST_CHUNK_BYTES_MAX = 160 };
 

@@ -1,3 +1,9 @@
+/*
+ * Blocks of stacks by the words that glibc keeps of them: of live threads near their thread
+ * pointers, of dead ones by following the lists of stacks. A struct pthread's `list` member is
+ * linked into one of three rings; from any member the ring leads to a head, and heads stand side by
+ * side. All rings and lists are followed with a bound and may lead anywhere.
+ */
 #include "libc/stacks.h"
 
 #include <elf.h>

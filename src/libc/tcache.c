@@ -1,9 +1,13 @@
-#include "libc/tcache.h"
+/*
+ * Thread caches by their content. A struct is told from other user memory of its size by its bins:
+ * where a bin has a count it has a list of just so many chunks of the bin's size. It is sought
+ * where tcache_init (2.26+) makes it: TLS names it, else it is among the first chunks of a heap.
+ */
+#include "libc/malloc.h"
 
 #include "base/err.h"
 #include "core/rss_guard.h"
 #include "libc/found.h"
-#include "libc/tcachefind.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 #include "core/core.h"
 #include "core/rss_guard.h"
 #include "libc/found.h"
-#include "libc/tcachefind.h"
 
 #include <stdlib.h>
 

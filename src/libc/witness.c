@@ -1,3 +1,8 @@
+/*
+ * Each fact is asked twice and compared: a symbol's address against the place found, a member's
+ * offset in DWARF against the layout's column. Files without malloc's symbols (stripped, another
+ * allocator's) are silent, not contradicting.
+ */
 #include "libc/witness.h"
 
 #include <inttypes.h>

@@ -154,6 +154,15 @@ enum cf_chain_end cf_chain_probe(struct cf_word_view *view, const struct cf_ptma
     }
 }
 
+bool cf_chain_is_sound(struct cf_word_view *view, const struct cf_ptmalloc *pt,
+                       const struct cf_chain *chain, uint64_t addr) {
+    enum { SOUND_STEPS = 16 };
+    uint64_t word, end;
+    if (!cf_word_view_get(view, addr + pt->word_bytes, &word) || !(word & PREV_INUSE))
+        return addr == chain->top;
+    return cf_chain_probe(view, pt, chain, addr, SOUND_STEPS, &end) != CF_CHAIN_BROKEN;
+}
+
 bool cf_walked_chunk(const struct cf_ptmalloc *pt, uint64_t addr, uint32_t arena_id,
                      const struct cf_heap **out) {
     const struct cf_heap *heap = cf_chunkmap_find_heap(pt->map, addr);

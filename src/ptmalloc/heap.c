@@ -12,6 +12,31 @@
 #include "base/err.h"
 #include "ptmalloc/state.h"
 
+/* Free chunks as the walk met them against the bins' sums, arena by arena. */
+static void compare_sums(struct cf_ptmalloc *pt) {
+    bool complete = cf_core_complete(cf_mem_core(pt->mem));
+    for (size_t i = 0; i < pt->arenas.len; i++) {
+        const struct cf_arena *arena = &pt->arenas.items[i];
+        if (arena->addr == 0 || (arena->walked_free == arena->nr_binned &&
+                                 arena->walked_free_bytes == arena->binned_bytes))
+            continue;
+        cf_anomalies_add(&pt->anomalies,
+                         &(struct cf_anomaly){
+                             .code = "free-not-binned", .arena_id = arena->id,
+                             .heap_id = UINT32_MAX, .addr = arena->addr,
+                             .in_complete =
+                                 complete && cf_ptmalloc_left_out_bytes(pt, arena->id) == 0,
+                             .excess_chunks = (int64_t)(arena->walked_free - arena->nr_binned),
+                             .excess_bytes =
+                                 (int64_t)(arena->walked_free_bytes - arena->binned_bytes)},
+                         "the walk met %llu free chunks (%llu bytes), the bins have %llu (%llu)",
+                         (unsigned long long)arena->walked_free,
+                         (unsigned long long)arena->walked_free_bytes,
+                         (unsigned long long)arena->nr_binned,
+                         (unsigned long long)arena->binned_bytes);
+    }
+}
+
 /* The order is the proof: heaps before the walk, the walk before the lists, all heaps before
  * mmapped chunks (they are outside of them), mmapped chunks before tcaches (from 2.43 on a
  * tcache may hold one). */
@@ -31,7 +56,7 @@ static int walk_all(const struct cf_context *ctx, struct cf_ptmalloc *pt, unsign
     if (status == CF_OK)
         status = cf_chunkmap_seal(pt->map, err);
     if (status == CF_OK)
-        cf_lists_compare(pt);
+        compare_sums(pt);
     return status;
 }
 

@@ -1,12 +1,11 @@
 /*
- * Bins and fastbins, held against the walked planes. The lists say what the allocator knows as
- * free; the walk says what is free; both must agree chunk by chunk. Where the walk's sums prove
- * an arena's bins (binsum.h), only its unsorted list is followed; else all of them are, link by
- * link, to say what is wrong and where.
+ * Bins, held against the walked planes. The lists say what the allocator knows as free; the walk
+ * says what is free; both must agree chunk by chunk. Where the walk's sums prove an arena's bins
+ * (binsum.h), only its unsorted list is followed; else all of them are, link by link, to say what
+ * is wrong and where.
  *
  * Virtual bin header i (bin_at, all releases) is at bins + 2W(i - 1) - 2W, so its fd is the pair's
- * first word. Fastbins (up to 2.42) are singly linked by fd, mangled from 2.32 on (PROTECT_PTR);
- * their chunks keep their successor's PREV_INUSE set and look like chunks in use.
+ * first word.
  */
 #include "ptmalloc/planes.h"
 #include "ptmalloc/state.h"
@@ -26,17 +25,10 @@ enum {
     REREADS = 16, /* times the core, then its pages stay */
 };
 
-/* What an arena's lists had; arenas are followed by several threads. */
-struct ledger {
-    CF_ARRAY(struct cf_bin) bins;
-    struct cf_anomalies anomalies;
-    bool out_of_memory;
-};
-
 struct list {
     struct cf_ptmalloc *pt;
     struct cf_arena *arena;
-    struct ledger *ledger;
+    struct cf_ledger *ledger;
     enum cf_bin_kind kind;
     uint32_t index;
     uint64_t chunks;
@@ -44,25 +36,22 @@ struct list {
 };
 
 static void note(const struct list *list, const char *code, uint64_t addr, const char *detail) {
-    static const char *const kinds[] = {"fastbin", "unsorted bin", "small bin", "large bin"};
+    static const char *const kinds[] = {"fast", "unsorted", "small", "large"};
     cf_anomalies_add(&list->ledger->anomalies,
                      &(struct cf_anomaly){.code = code, .arena_id = list->arena->id,
                                           .heap_id = UINT32_MAX, .addr = addr,
                                           .in_complete = !cf_is_absent(list->pt, addr)},
-                     "%s %u: %s", kinds[list->kind], list->index, detail);
+                     "%s bin %u: %s", kinds[list->kind], list->index, detail);
 }
 
-static void keep(const struct list *list) {
-    if (list->chunks == 0)
+void cf_ledger_keep(struct cf_ledger *ledger, const struct cf_bin *bin) {
+    if (bin->chunks == 0)
         return;
-    struct cf_bin *row = cf_array_push(&list->ledger->bins);
+    struct cf_bin *row = cf_array_push(&ledger->bins);
     if (row == NULL)
-        list->ledger->out_of_memory = true;
+        ledger->out_of_memory = true;
     else
-        *row = (struct cf_bin){
-            .arena_id = list->arena->id, .kind = list->kind, .index = list->index,
-            .chunks = list->chunks, .bytes = list->bytes,
-        };
+        *row = *bin;
 }
 
 enum cf_chunk_state cf_walked_state(const struct cf_ptmalloc *pt, const struct cf_heap *heap,
@@ -104,7 +93,7 @@ struct follower {
 /* The lists of one arena. */
 struct team {
     struct cf_arena *arena;
-    struct ledger *ledger;
+    struct cf_ledger *ledger;
     struct cf_bin_shape shape;
     struct cf_bin_sums *sums; /* the walk's, less what the unsorted list has; NULL: no use */
     uint64_t limit; /* chunks that a list can have at most */
@@ -158,21 +147,15 @@ struct header {
     uint64_t bk;
 };
 
-static inline uint64_t load_eight(const unsigned char *at) {
-    uint64_t word;
-    memcpy(&word, at, sizeof word);
-    return word;
-}
-
 /* False: it is not in the core. */
 static inline bool read_header(const struct cf_ptmalloc *pt, const struct follower *f,
                                struct header *out) {
     uint64_t word = pt->word_bytes;
     if (f->bytes != NULL && word == 8 && f->heap->end - f->addr >= 4 * word) {
         const unsigned char *at = f->bytes + (f->addr - f->heap->start);
-        out->size = load_eight(at + 8);
-        out->fd = load_eight(at + 16);
-        out->bk = load_eight(at + 24);
+        out->size = cf_load_word(at + 8, 8);
+        out->fd = cf_load_word(at + 16, 8);
+        out->bk = cf_load_word(at + 24, 8);
         return true;
     }
     return cf_mem_word(pt->mem, f->addr + word, &out->size) &&
@@ -383,76 +366,10 @@ static void keep_bins(const struct team *team) {
         const struct list *list = &team->followers[bin].list;
         team->arena->nr_binned += list->chunks;
         team->arena->binned_bytes += list->bytes;
-        keep(list);
-    }
-}
-
-/* One chunk of a fastbin. False: not a chunk in use of this arena, or met before. */
-static bool take_fast(struct list *list, uint64_t addr) {
-    struct cf_ptmalloc *pt = list->pt;
-    const struct cf_heap *heap;
-    uint64_t size;
-    if (!cf_chunk_size(pt, addr, &size)) {
-        note(list, "fast-unreadable", addr, "its chunk is not in the core");
-        return false;
-    }
-    if (!cf_walked_chunk(pt, addr, list->arena->id, &heap)) {
-        note(list, "fast-not-met", addr, "the walk did not meet this chunk");
-        return false;
-    }
-    if (cf_walked_state(pt, heap, addr) != CF_CHUNK_LIVE) {
-        note(list, "fast-twice", addr, "it is on another list, or on this one twice");
-        return false;
-    }
-    cf_chunkmap_set_state(pt->map, heap, addr, CF_CHUNK_FAST);
-    list->chunks++;
-    list->bytes += size;
-    return true;
-}
-
-static void follow_fastbin(struct turns *turns, const struct team *team, uint32_t index) {
-    struct cf_ptmalloc *pt = turns->pt;
-    struct cf_arena *arena = team->arena;
-    const struct cf_state_layout *layout = cf_malloc_state_layout(pt->malloc_found);
-    struct list list = {.pt = pt, .arena = arena, .ledger = team->ledger, .kind = CF_BIN_FAST,
-                        .index = index};
-    uint64_t addr, stored;
-    if (!cf_mem_word(pt->mem, arena->addr + layout->fastbins + (uint64_t)index * pt->word_bytes,
-                     &addr))
-        return;
-    while (addr != 0 && take_fast(&list, addr)) {
-        cf_rss_guard_step(&turns->guard);
-        uint64_t field = addr + 2 * pt->word_bytes;
-        if (!cf_mem_word(pt->mem, field, &stored))
-            break;
-        addr = cf_malloc_reveal(pt->malloc_found, field, stored);
-    }
-    arena->nr_fast += list.chunks;
-    arena->fast_bytes += list.bytes;
-    keep(&list);
-}
-
-void cf_lists_compare(struct cf_ptmalloc *pt) {
-    bool complete = cf_core_complete(cf_mem_core(pt->mem));
-    for (size_t i = 0; i < pt->arenas.len; i++) {
-        const struct cf_arena *arena = &pt->arenas.items[i];
-        if (arena->addr == 0 || (arena->walked_free == arena->nr_binned &&
-                                 arena->walked_free_bytes == arena->binned_bytes))
-            continue;
-        cf_anomalies_add(&pt->anomalies,
-                         &(struct cf_anomaly){
-                             .code = "free-not-binned", .arena_id = arena->id,
-                             .heap_id = UINT32_MAX, .addr = arena->addr,
-                             .in_complete =
-                                 complete && cf_ptmalloc_left_out_bytes(pt, arena->id) == 0,
-                             .excess_chunks = (int64_t)(arena->walked_free - arena->nr_binned),
-                             .excess_bytes =
-                                 (int64_t)(arena->walked_free_bytes - arena->binned_bytes)},
-                         "the walk met %llu free chunks (%llu bytes), the bins have %llu (%llu)",
-                         (unsigned long long)arena->walked_free,
-                         (unsigned long long)arena->walked_free_bytes,
-                         (unsigned long long)arena->nr_binned,
-                         (unsigned long long)arena->binned_bytes);
+        cf_ledger_keep(list->ledger, &(struct cf_bin){
+                                         .arena_id = list->arena->id, .kind = list->kind,
+                                         .index = list->index, .chunks = list->chunks,
+                                         .bytes = list->bytes});
     }
 }
 
@@ -460,7 +377,7 @@ void cf_lists_compare(struct cf_ptmalloc *pt) {
 struct follow {
     const struct cf_context *ctx;
     struct cf_ptmalloc *pt;
-    struct ledger *ledgers; /* one an arena */
+    struct cf_ledger *ledgers; /* one an arena */
     size_t nr_teams;        /* of a job; TEAMS at most */
 };
 
@@ -484,8 +401,6 @@ static size_t start_teams(const struct follow *follow, struct turns *turns, size
 static void follow_some(void *user, size_t index) {
     const struct follow *follow = user;
     const struct cf_core *core = cf_mem_core(follow->pt->mem);
-    const struct cf_state_layout *layout = cf_malloc_state_layout(follow->pt->malloc_found);
-    uint32_t nr_fast = layout != NULL ? layout->nr_fastbins : 0; /* a heap without malloc's data */
     struct turns *turns = calloc(1, sizeof *turns);
     if (turns == NULL) {
         follow->ledgers[index * follow->nr_teams].out_of_memory = true;
@@ -499,14 +414,14 @@ static void follow_some(void *user, size_t index) {
     bool is_done = follow_bins(turns, nr_teams);
     for (size_t i = 0; i < nr_teams && is_done; i++) {
         keep_bins(&turns->teams[i]);
-        for (uint32_t fast = 0; fast < nr_fast; fast++)
-            follow_fastbin(turns, &turns->teams[i], fast);
+        cf_fastbins_follow(turns->pt, turns->teams[i].arena, turns->teams[i].ledger,
+                           &turns->guard);
     }
     free(turns);
 }
 
 /* In the arenas' order, whoever followed them. */
-static int merge(struct cf_ptmalloc *pt, struct ledger *ledger, struct cf_err *err) {
+static int merge(struct cf_ptmalloc *pt, struct cf_ledger *ledger, struct cf_err *err) {
     if (ledger->out_of_memory)
         return cf_err_nomem(err, sizeof(struct turns), "the bins");
     for (size_t i = 0; i < ledger->bins.len; i++) {

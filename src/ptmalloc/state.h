@@ -5,11 +5,13 @@
 #ifndef CF_PTMALLOC_STATE_H
 #define CF_PTMALLOC_STATE_H
 
+#include <string.h>
+
 #include "base/array.h"
 #include "core/reader.h"
+#include "core/rss_guard.h"
 #include "ptmalloc/binsum.h"
 #include "ptmalloc/chunkmap_build.h"
-#include "libc/header.h"
 #include "ptmalloc/heap.h"
 
 struct cf_anomalies {
@@ -40,6 +42,16 @@ void cf_anomalies_add(struct cf_anomalies *anomalies, const struct cf_anomaly *w
 /* All rows of `more`, and its count. */
 void cf_anomalies_join(struct cf_anomalies *anomalies, const struct cf_anomalies *more);
 
+static inline uint64_t cf_load_word(const unsigned char *at, unsigned word_bytes) {
+    uint64_t eight = 0;
+    uint32_t four;
+    if (word_bytes == 8)
+        memcpy(&eight, at, 8);
+    else
+        memcpy(&four, at, 4);
+    return word_bytes == 8 ? eight : four;
+}
+
 /*
  * A view of what was read last, so that a walk does not look up each header: of a whole span of the
  * mapping, or of the buffer of a reader, where the pass goes up through the heap.
@@ -67,15 +79,7 @@ static inline bool cf_word_view_get(struct cf_word_view *view, uint64_t addr, ui
             return cf_mem_word(view->mem, addr, out);
     }
     const unsigned char *at = view->data + offset;
-    if (view->word_bytes == 8) {
-        uint64_t value;
-        __builtin_memcpy(&value, at, 8);
-        *out = value;
-    } else {
-        uint32_t value;
-        __builtin_memcpy(&value, at, 4);
-        *out = value;
-    }
+    *out = cf_load_word(at, view->word_bytes);
     return true;
 }
 
@@ -112,6 +116,10 @@ enum cf_chain_end cf_chain_probe(struct cf_word_view *view, const struct cf_ptma
                                  const struct cf_chain *chain, uint64_t addr, uint64_t max_steps,
                                  uint64_t *out_end);
 
+/* A sound place: enough headers chain from `addr`, or the chain ends as a heap ends. */
+bool cf_chain_is_sound(struct cf_word_view *view, const struct cf_ptmalloc *pt,
+                       const struct cf_chain *chain, uint64_t addr);
+
 /* pieces.c: adds every heap of every arena to the map (unsealed). */
 int cf_pieces_find(struct cf_ptmalloc *pt, struct cf_err *err);
 
@@ -122,14 +130,25 @@ struct cf_bin_shape cf_bin_shape_of(const struct cf_ptmalloc *pt, const struct c
 int cf_walk_heaps(const struct cf_context *ctx, struct cf_ptmalloc *pt, unsigned nr_threads,
                   struct cf_err *err);
 
+/* What one arena's lists had: arenas are followed by several threads. */
+struct cf_ledger {
+    CF_ARRAY(struct cf_bin) bins;
+    struct cf_anomalies anomalies;
+    bool out_of_memory;
+};
+
+/* Keeps a row, unless the list was empty. */
+void cf_ledger_keep(struct cf_ledger *ledger, const struct cf_bin *bin);
+
 /* lists.c: bins and fastbins of all arenas over the walked planes; takes the sums. */
 int cf_lists_follow(const struct cf_context *ctx, struct cf_ptmalloc *pt, unsigned nr_threads,
                     struct cf_err *err);
 
-/* Free chunks as the walk met them against the bins' sums, arena by arena. */
-void cf_lists_compare(struct cf_ptmalloc *pt);
+/* cached.c: the fastbins of one arena, up to their ends or to where their links break. */
+void cf_fastbins_follow(struct cf_ptmalloc *pt, struct cf_arena *arena, struct cf_ledger *ledger,
+                        struct cf_rss_guard *guard);
 
-/* tcaches.c: every tcache, also those that no thread's TLS names. */
+/* cached.c: every tcache, also those that no thread's TLS names. */
 int cf_tcaches_follow(struct cf_ptmalloc *pt, struct cf_err *err);
 
 /* mmapped.c: chunks in mappings of their own; after the heaps are known. */

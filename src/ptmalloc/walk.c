@@ -1,8 +1,7 @@
 /*
  * The walk: from header to header through each heap, into the planes. A chunk is in use when its
- * successor's PREV_INUSE says so; lists.c and tcaches.c then take the cached ones away. At a
- * header that cannot be, the walk notes it and goes on at the next sound place: an address from
- * which SOUND_STEPS headers chain, or a chain that reaches the heap's end.
+ * successor's PREV_INUSE says so; cached.c then takes the cached ones away. At a
+ * header that cannot be, the walk notes it and goes on at the next sound place (chain.c).
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,11 +11,10 @@
 #include "base/context.h"
 #include "base/thread_pool.h"
 #include "base/err.h"
-#include "libc/tcache.h"
+#include "ptmalloc/planes.h"
 #include "ptmalloc/state.h"
 
 enum {
-    SOUND_STEPS = 16,
     DROP_BYTES = 16 << 20, /* behind the cursor: what was read from the mapping after all */
     STRUCT_SLACK = 0x20,   /* a tcache's chunk may be larger by a rest too small to split */
     BATCH_BYTES = 32 << 10,              /* of plain headers, before the free ones' links */
@@ -25,11 +23,6 @@ enum {
 
 #define NO_TCACHE (1ull << 63) /* no size is near it */
 
-struct odd_row {
-    uint64_t addr;
-    enum cf_chunk_state state;
-};
-
 /* One heap's walk; heaps share nothing while they are walked. */
 struct walk {
     const struct cf_context *ctx;
@@ -37,6 +30,7 @@ struct walk {
     struct cf_heap *heap;
     const struct cf_arena *arena;
     struct cf_chain chain;
+    struct cf_header_rule rule;
     struct cf_word_view view;    /* goes up through the heap */
     struct cf_word_view ahead;   /* looks for sound places, criss-cross */
     uint64_t dropped; /* pages below this have been given back */
@@ -52,7 +46,7 @@ struct walk {
     struct cf_bin_shape bins;
     uint64_t tcache_bytes; /* of a tcache struct's chunk; NO_TCACHE: there is none */
     CF_ARRAY(uint64_t) tcaches; /* chunks that look like one */
-    CF_ARRAY(struct odd_row) odds;
+    CF_ARRAY(struct cf_odd) odds;
     struct cf_anomalies anomalies;
 };
 
@@ -66,11 +60,11 @@ static void note(struct walk *walk, const char *code, uint64_t addr, bool in_com
 }
 
 static void add_odd(struct walk *walk, uint64_t addr, enum cf_chunk_state state) {
-    struct odd_row *row = cf_array_push(&walk->odds);
+    struct cf_odd *row = cf_array_push(&walk->odds);
     if (row == NULL)
         walk->out_of_memory = true;
     else
-        *row = (struct odd_row){.addr = addr, .state = state};
+        *row = (struct cf_odd){.addr = addr, .state = state};
     walk->previous = 0;
 }
 
@@ -80,16 +74,6 @@ static void drop_behind(struct walk *walk, uint64_t addr) {
     cf_mem_drop(walk->pt->mem, walk->dropped, addr);
     walk->dropped = addr;
     walk->is_cancelled = cf_tick(walk->ctx);
-}
-
-/* A sound place: enough headers chain from it, or the chain ends as a heap ends. */
-static bool is_sound_place(struct walk *walk, uint64_t addr) {
-    uint64_t word, end;
-    if (!cf_word_view_get(&walk->ahead, addr + walk->pt->word_bytes, &word) ||
-        !(word & PREV_INUSE))
-        return addr == walk->chain.top;
-    return cf_chain_probe(&walk->ahead, walk->pt, &walk->chain, addr, SOUND_STEPS, &end) !=
-           CF_CHAIN_BROKEN;
 }
 
 /* The first sound place at or above `addr`, or the heap's end. */
@@ -105,7 +89,7 @@ static uint64_t find_sound_place(struct walk *walk, uint64_t addr) {
             at = cf_chunk_from(walk->pt, readable);
             continue;
         }
-        if (word != 0 && is_sound_place(walk, at))
+        if (word != 0 && cf_chain_is_sound(&walk->ahead, walk->pt, &walk->chain, at))
             return at;
         at += walk->pt->alignment;
         drop_behind(walk, at);
@@ -215,9 +199,7 @@ static bool is_plain(const struct walk *walk, uint64_t addr, uint64_t word) {
     uint64_t size = word & ~(uint64_t)SIZE_FLAGS;
     if (walk->chain.top != 0 && addr < walk->chain.top && size > walk->chain.top - addr)
         return false;
-    struct cf_header_rule rule =
-        cf_header_rule_make(walk->pt->word_bytes, walk->pt->alignment, walk->chain.is_main);
-    return cf_header_can_be(rule, word, walk->heap->chunks_end - addr);
+    return cf_header_can_be(walk->rule, word, walk->heap->chunks_end - addr);
 }
 
 /* Of the size of a tcache struct: is it one by its content? (tcache_init, 2.26+) */
@@ -232,30 +214,16 @@ static void keep_tcache(struct walk *walk, uint64_t addr, uint64_t size) {
         *slot = addr;
 }
 
-static bool may_be_tcache(const struct walk *walk, uint64_t size) {
-    return size - walk->tcache_bytes <= STRUCT_SLACK;
-}
-
 /* A plain chunk at `addr`; returns the next one's address. */
 static uint64_t take_plain(struct walk *walk, uint64_t addr, uint64_t word) {
     uint64_t size = word & ~(uint64_t)SIZE_FLAGS;
     judge_previous(walk, addr, word);
     cf_chunkmap_set_start(walk->pt->map, walk->heap, addr);
-    if (may_be_tcache(walk, size))
+    if (size - walk->tcache_bytes <= STRUCT_SLACK)
         keep_tcache(walk, addr, size);
     walk->previous = walk->view.keep = addr;
     walk->previous_size = size;
     return addr + size;
-}
-
-static inline uint64_t load_word(const unsigned char *at, unsigned word_bytes) {
-    uint64_t eight = 0;
-    uint32_t four;
-    if (word_bytes == 8)
-        memcpy(&eight, at, 8);
-    else
-        memcpy(&four, at, 4);
-    return word_bytes == 8 ? eight : four;
 }
 
 /* What is_plain() looks at, held against one mask and two limits. */
@@ -287,10 +255,10 @@ static inline __attribute__((always_inline)) uint64_t run_plain(struct walk *wal
         previous_unit -= previous_size >> planes.unit_shift;
     while (addr < plain.stop) {
         uint64_t offset = addr - data_start;
-        uint64_t word = load_word(data + offset + word_bytes, word_bytes);
+        uint64_t word = cf_load_word(data + offset + word_bytes, word_bytes);
         uint64_t size = word & ~(uint64_t)SIZE_FLAGS;
         uint64_t dead = (word & PREV_INUSE) == 0 && previous != 0;
-        bool lies = load_word(data + offset, word_bytes) != previous_size;
+        bool lies = cf_load_word(data + offset, word_bytes) != previous_size;
         if (__builtin_expect((word & plain.bad_bits) != 0 || size < plain.min ||
                                  size > plain.limit - addr || (dead && lies) ||
                                  size - tcache_bytes <= STRUCT_SLACK, 0))
@@ -329,9 +297,9 @@ static inline __attribute__((always_inline)) void add_batch(struct walk *walk,
         }
         const unsigned char *header = data + offset;
         cf_bin_sums_add(walk->sums, &walk->bins, addr,
-                        load_word(header + word_bytes, word_bytes) & ~(uint64_t)SIZE_FLAGS,
-                        load_word(header + 2 * word_bytes, word_bytes),
-                        load_word(header + 3 * word_bytes, word_bytes));
+                        cf_load_word(header + word_bytes, word_bytes) & ~(uint64_t)SIZE_FLAGS,
+                        cf_load_word(header + 2 * word_bytes, word_bytes),
+                        cf_load_word(header + 3 * word_bytes, word_bytes));
     }
 }
 
@@ -346,14 +314,17 @@ static uint64_t run_batches(struct walk *walk, uint64_t addr, const struct plain
         bool wide = walk->pt->word_bytes == 8;
         addr = wide ? run_plain(walk, addr, batch, 8, freed, &nr)
                     : run_plain(walk, addr, batch, 4, freed, &nr);
-        if (walk->sums == NULL)
-            continue;
+        nr = walk->sums != NULL ? nr : 0;
         if (wide)
             add_batch(walk, freed, nr, 8);
         else
             add_batch(walk, freed, nr, 4);
     } while (addr >= batch.stop && addr < plain.stop);
     return addr;
+}
+
+static uint64_t least(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
 }
 
 /* Up to the next place that takes a closer look, or until pages are to be dropped. */
@@ -364,18 +335,14 @@ static uint64_t skip_plain(struct walk *walk, uint64_t addr) {
     if (addr == top || offset >= walk->view.bytes ||
         walk->view.bytes - offset < 2 * word_bytes)
         return addr;
-    struct cf_header_rule rule =
-        cf_header_rule_make(word_bytes, walk->pt->alignment, walk->chain.is_main);
+    const struct cf_header_rule rule = walk->rule;
     struct plain plain = {
         .bad_bits = (rule.alignment - 1 - SIZE_FLAGS) | rule.bad_flags,
         .min = rule.min_bytes,
         .limit = top != 0 && addr < top ? top : walk->heap->chunks_end,
-        .stop = walk->view.start + (walk->view.bytes - 2 * word_bytes) + 1,
     };
-    if (plain.stop > plain.limit)
-        plain.stop = plain.limit;
-    if (plain.stop > walk->dropped + DROP_BYTES)
-        plain.stop = walk->dropped + DROP_BYTES;
+    plain.stop = least(walk->view.start + (walk->view.bytes - 2 * word_bytes) + 1,
+                       least(plain.limit, walk->dropped + DROP_BYTES));
     if (addr < plain.stop)
         addr = run_batches(walk, addr, plain);
     drop_behind(walk, addr);
@@ -447,6 +414,7 @@ static struct walk walk_of(const struct cf_context *ctx, struct cf_ptmalloc *pt,
     return (struct walk){
         .ctx = ctx, .pt = pt, .heap = heap, .arena = arena,
         .chain = {.top = heap->top, .limit = heap->chunks_end, .is_main = arena->is_main},
+        .rule = cf_header_rule_make(pt->word_bytes, pt->alignment, arena->is_main),
         .view = {.mem = pt->mem, .word_bytes = pt->word_bytes},
         .ahead = {.mem = pt->mem, .word_bytes = pt->word_bytes},
         .planes = cf_chunkmap_heap_planes(pt->map, heap),

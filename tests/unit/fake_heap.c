@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-enum { PREV_INUSE = 1, IS_MMAPPED = 2, NON_MAIN = 4, PAGE = 4096, FOREIGN_BYTES = 0x1234 };
+enum { NON_MAIN = NON_MAIN_ARENA, PAGE = 4096, FOREIGN_BYTES = 0x1234 };
 
 /* Chunks that are put one behind the other into one arena. */
 struct filler {

@@ -18,7 +18,6 @@
 #include <stdint.h>
 
 #include "libc/malloc.h"
-#include "libc/tcache.h"
 #include "synth.h"
 
 enum { FAKE_ARENAS_MAX = 8, FAKE_HEAP_BYTES = 0x21000 };

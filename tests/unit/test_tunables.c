@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "fake_malloc.h"
-#include "libc/environ.h"
 #include "libc/tunables.h"
 
 enum { ENTRIES_MAX = 8 };
