@@ -13,6 +13,11 @@
  *
  * In all O(E log N) steps, and no recursion: pressing a path turns its pointers around on the way
  * up and back on the way down.
+ *
+ * Long lists make long paths. But a vertex on a path whose semidominator is its parent says
+ * nothing: that parent is the vertex at hand or behind it, and a semidominator comes before. Where
+ * the parent also has the number before, the next vertex that does say something is found among
+ * bits (reach/stops.h), without a look at those between.
  */
 #include "reach/dominators.h"
 
@@ -23,6 +28,7 @@
 #include "base/context.h"
 #include "base/err.h"
 #include "reach/spanning.h"
+#include "reach/stops.h"
 
 enum { TICK_VERTICES = 1 << 16, TICK_WORDS = 1 << 12, NODES_AHEAD = CF_LATE_AHEAD / 2 };
 
@@ -49,16 +55,23 @@ struct finder {
     const struct cf_context *ctx;
     struct cf_late_edges late;
     union node *nodes; /* by vertex */
+    struct cf_stops stops;
     uint32_t nr;
     const uint32_t *vertices; /* by rank */
 };
 
 /* The least semidominator on the path from `v`, which is behind `w`, up to the last vertex that is
- * behind it too. Afterwards the path is one step long. */
-static inline uint32_t evaluate(union node *nodes, uint32_t v, uint32_t w) {
-    uint32_t at = v, below = 0;
+ * behind it too; vertices that are no stops are passed over, and UINT32_MAX is the answer where
+ * there are no others. Afterwards the path is one step long. */
+static inline uint32_t evaluate(const struct finder *f, uint32_t v, uint32_t w) {
+    union node *nodes = f->nodes;
+    uint32_t at = cf_stops_at_or_below(&f->stops, v), below = 0;
+    if (at <= w)
+        return UINT32_MAX;
     while (nodes[at].behind.above > w) {
-        uint32_t next = nodes[at].behind.above;
+        uint32_t next = cf_stops_at_or_below(&f->stops, nodes[at].behind.above);
+        if (next <= w)
+            break;
         nodes[at].behind.above = below;
         below = at;
         at = next;
@@ -77,9 +90,9 @@ static inline uint32_t evaluate(union node *nodes, uint32_t v, uint32_t w) {
 
 /* The vertices that late edges come from lie anywhere behind: they are called for in time, and so
  * is what is above them. */
-static inline void call_for_nodes(const union node *nodes, const uint32_t *from) {
-    __builtin_prefetch(&nodes[from[-CF_LATE_AHEAD]]);
-    __builtin_prefetch(&nodes[nodes[from[-NODES_AHEAD]].behind.above]);
+static inline void call_for_nodes(const struct finder *f, const uint32_t *from) {
+    __builtin_prefetch(&f->nodes[from[-CF_LATE_AHEAD]]);
+    __builtin_prefetch(&f->nodes[f->nodes[from[-NODES_AHEAD]].behind.above]);
 }
 
 static int find_semidominators(struct finder *f, struct cf_err *err) {
@@ -95,8 +108,8 @@ static int find_semidominators(struct finder *f, struct cf_err *err) {
         const uint32_t *from = cf_late_edges_to(&f->late, w, &nr);
         uint32_t semi = nodes[w].spanned.first;
         while (nr-- > 0) {
-            call_for_nodes(nodes, from + nr);
-            uint32_t other = evaluate(nodes, from[nr], w);
+            call_for_nodes(f, from + nr);
+            uint32_t other = evaluate(f, from[nr], w);
             semi = other < semi ? other : semi;
             if ((nr + 1) % TICK_VERTICES == 0 && cf_tick(f->ctx))
                 return cf_err_cancelled(err);
@@ -104,6 +117,8 @@ static int find_semidominators(struct finder *f, struct cf_err *err) {
         uint32_t parent = nodes[w].spanned.parent;
         nodes[w].behind.semi = nodes[w].behind.least = semi;
         nodes[w].behind.above = parent;
+        if (semi == parent && parent == w - 1 && parent > 0)
+            cf_stops_take_out(&f->stops, w);
     }
     return CF_OK;
 }
@@ -291,6 +306,7 @@ static int make_tree(const struct cf_context *ctx, const struct cf_dominators_in
 }
 
 static void finder_fini(struct finder *f) {
+    cf_stops_fini(&f->stops);
     cf_late_edges_fini(&f->late);
 }
 
@@ -301,6 +317,8 @@ static int find(const struct cf_context *ctx, const struct cf_dominators_input *
     if (status != CF_OK)
         return status;
     cf_scratch_drop(&out->files[0]);
+    if (!cf_stops_init(&f.stops, f.nr))
+        return cf_err_nomem(err, f.nr / 8, "the search for dominators");
     status = find_semidominators(&f, err);
     if (status == CF_OK)
         status = find_dominators(&f, err);

@@ -10,6 +10,7 @@
 
 #include "reach/dominators.h"
 #include "reach/retained.h"
+#include "reach/stops.h"
 #include "rootworld.h"
 
 /* The tree of the world that find() made last. */
@@ -94,7 +95,7 @@ static void what_two_roots_lead_to_hangs_on_none(void **state) {
     rootworld_free(w);
 }
 
-enum { NODES = 60, EDGES_MAX = 4, ROUNDS = 60 };
+enum { NODES = 60, EDGES_MAX = 4, ROUNDS = 240 };
 
 struct graph {
     size_t nr_edges[NODES];
@@ -143,6 +144,8 @@ static void check_against_counting(const struct graph *graph, const struct rootw
     }
 }
 
+/* In every other one most chunks lead to the next one first: long chains, with edges back, ahead
+ * and across. */
 static void random_graphs_agree_with_counting(void **state) {
     (void)state;
     uint32_t seed = 7;
@@ -153,9 +156,12 @@ static void random_graphs_agree_with_counting(void **state) {
         for (size_t i = 0; i < NODES; i++)
             (void)rw_add(w, EDGES_MAX / 2 + 1 + next_random(&seed) % 5);
         for (size_t i = 0; i < NODES; i++) {
-            graph.nr_edges[i] = next_random(&seed) % (EDGES_MAX + 1);
+            bool chained = round % 2 == 1 && next_random(&seed) % 16 != 0;
+            graph.nr_edges[i] =
+                chained + next_random(&seed) % (EDGES_MAX - round % 2 * 2 + 1);
             for (unsigned e = 0; e < graph.nr_edges[i]; e++) {
-                graph.edges[i][e] = next_random(&seed) % NODES;
+                graph.edges[i][e] = chained && e == 0 ? (i + 1) % NODES
+                                                      : next_random(&seed) % NODES;
                 rw_point(w, w->chunks[i].addr, e, w->chunks[graph.edges[i][e]].addr);
             }
         }
@@ -368,6 +374,33 @@ static void long_lists_need_neither_depth_nor_time(void **state) {
     rootworld_free(w);
 }
 
+static void stops_are_what_was_not_taken_out(void **state) {
+    (void)state;
+    enum { NR = 300000 };
+    struct cf_stops stops = {.words = NULL};
+    assert_true(cf_stops_init(&stops, NR));
+    uint32_t seed = 3;
+    assert_int_equal(cf_stops_at_or_below(&stops, NR - 1), NR - 1);
+    for (uint32_t number = NR - 1; number > 0; number--) /* the higher, the fewer are left */
+        if (next_random(&seed) % (1 + number / 20) != 0)
+            cf_stops_take_out(&stops, number);
+    uint32_t last = 0;
+    seed = 3;
+    bool *stays = calloc(NR, sizeof *stays);
+    assert_non_null(stays);
+    for (uint32_t number = NR - 1; number > 0; number--)
+        stays[number] = next_random(&seed) % (1 + number / 20) == 0;
+    for (uint32_t number = 0; number < NR; number++) {
+        last = stays[number] ? number : last;
+        assert_int_equal(cf_stops_at_or_below(&stops, number), last);
+    }
+    free(stays);
+    for (uint32_t number = 1; number < NR; number++)
+        cf_stops_take_out(&stops, number);
+    assert_int_equal(cf_stops_at_or_below(&stops, NR - 1), 0);
+    cf_stops_fini(&stops);
+}
+
 static void nothing_reached_is_no_row(void **state) {
     (void)state;
     struct rootworld *w = rootworld_new(CF_MACHINE_X86_64, 4, PAGE);
@@ -388,6 +421,7 @@ int main(void) {
         cmocka_unit_test(payloads_of_a_list_that_are_shared_hang_on_the_root),
         cmocka_unit_test(rings_and_trees_with_ways_back_are_judged),
         cmocka_unit_test(long_lists_need_neither_depth_nor_time),
+        cmocka_unit_test(stops_are_what_was_not_taken_out),
         cmocka_unit_test(nothing_reached_is_no_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
