@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/harmless.h"
+#include "base/text.h"
 
 void cf_log(const struct cf_context *ctx, const char *format, ...) {
     if (ctx == NULL || ctx->log == NULL)

@@ -9,8 +9,8 @@
 
 #include <argp.h>
 #include <stdbool.h>
+#include <stdint.h>
 
-#include "cli/progress.h"
 #include "corefrag.h"
 
 /* The last two are those of sysexits.h. */
@@ -60,6 +60,24 @@ extern const struct argp cli_files_argp;    /* struct cf_options */
 extern const struct argp cli_shape_argp;    /* struct cf_report_options */
 extern const struct argp cli_report_argp;   /* struct cli_report */
 extern const struct argp cli_progress_argp; /* struct cli_progress */
+
+/*
+ * Progress on stderr: one line, drawn only after the first second, only where stderr is a terminal
+ * (or always, where the user says so), and gone before anything else is said.
+ */
+enum cli_progress_mode { CLI_PROGRESS_AUTO, CLI_PROGRESS_ALWAYS, CLI_PROGRESS_NEVER };
+
+struct cli_progress {
+    enum cli_progress_mode mode;
+    bool is_drawn;
+    uint64_t begin_ms;
+    uint64_t drawn_ms;
+};
+
+/* Starts the clock and returns the context that draws with `progress` (borrowed by it), logs to
+ * stderr, and keeps account of temporary files. */
+struct cf_context cli_progress_context(struct cli_progress *progress);
+void cli_progress_clear(struct cli_progress *progress);
 
 /* How a core becomes a database. Strings are borrowed from argv, except `db_owned`. */
 struct cli_analysis {

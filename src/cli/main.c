@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/temporary.h"
+#include "cli/outfile.h"
 
 static const struct cli_command commands[] = {
     {"analyze", cli_cmd_analyze},

@@ -1,5 +1,7 @@
-#include "cli/progress.h"
-
+/*
+ * The line on stderr while a core is analyzed. It is drawn ten times a second at most, over itself
+ * (carriage return, erase to the end of the line), and wiped before other talk.
+ */
 #include <argp.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +11,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/temporary.h"
+#include "cli/outfile.h"
 
 enum { KEY_PROGRESS = 300, FIRST_MS = 1000, AGAIN_MS = 100, BAR_CELLS = 30 };
 

@@ -1,7 +1,7 @@
 /*
- * What the files of this folder share: the open core, filled in the order mapping (map.c,
- * extents.c), headers (headers.c), notes (notes.c, threads.c, files.c), producer (producer.c),
- * blanks (blank.c).
+ * What the files of this folder share: the open core, filled in the order mapping (map.c),
+ * headers (headers.c), notes (notes.c, threads.c, filenotes.c), producer (producer.c), blanks
+ * (blank.c).
  */
 #ifndef CF_CORE_CORE_PRIVATE_H
 #define CF_CORE_CORE_PRIVATE_H
@@ -104,8 +104,6 @@ uint64_t cf_core_present(const struct cf_core *core, uint64_t offset, uint64_t b
 /* Maps the file, guards the mapping, and covers the file's holes with zeros of our own. */
 int cf_core_map(struct cf_core *core, struct cf_err *err);
 void cf_core_unmap(struct cf_core *core);
-int cf_core_find_extents(struct cf_core *core, struct cf_err *err);
-int cf_core_cover_holes(struct cf_core *core, struct cf_err *err);
 /* Behind the last byte of the file that is data and no hole. */
 uint64_t cf_core_end_of_data(const struct cf_core *core);
 

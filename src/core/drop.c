@@ -4,12 +4,16 @@
  * costs a call each. So what is given back is gathered into one window of the file, and dropped
  * when that is large enough or the reader goes elsewhere.
  */
+#include "core/drop.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/checked.h"
+#include "base/tempfile.h"
 #include "core/core_private.h"
 
 enum {
@@ -86,4 +90,42 @@ void cf_core_drop(const struct cf_core *core, uint64_t offset, uint64_t bytes) {
     if (window->end - window->start >= WINDOW_BYTES)
         flush(core);
     (void)pthread_mutex_unlock(&window->lock);
+}
+
+/* ---- the guard ---- */
+
+static uint64_t faults_now(void) {
+    struct rusage usage;
+    if (getrusage(RUSAGE_THREAD, &usage) != 0)
+        return 0;
+    return (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
+}
+
+struct cf_rss_guard cf_rss_guard_make(const struct cf_core *core, uint64_t bytes,
+                                      unsigned rereads) {
+    return (struct cf_rss_guard){
+        .core = core,
+        .until_look = CF_RSS_GUARD_STEPS,
+        .faults_seen = faults_now(),
+        .file_bytes = cf_resident_file_bytes(),
+        .drops_max = 16 + rereads * (bytes / CF_RSS_GUARD_BYTES),
+    };
+}
+
+void cf_rss_guard_look(struct cf_rss_guard *guard) {
+    guard->until_look = CF_RSS_GUARD_STEPS;
+    if (guard->drops >= guard->drops_max)
+        return;
+    uint64_t faults = faults_now();
+    if (faults - guard->faults_seen < CF_RSS_GUARD_FAULTS)
+        return;
+    guard->faults_seen = faults;
+    uint64_t file_bytes = cf_resident_file_bytes();
+    if (file_bytes < guard->file_bytes) /* another pass has dropped them */
+        guard->file_bytes = file_bytes;
+    if (file_bytes - guard->file_bytes < CF_RSS_GUARD_BYTES)
+        return;
+    cf_core_drop(guard->core, 0, cf_core_file_bytes(guard->core));
+    guard->file_bytes = cf_resident_file_bytes();
+    guard->drops++;
 }

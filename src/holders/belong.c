@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "types/typename.h"
-#include "types/typestate.h"
 #include "base/array.h"
 #include "base/context.h"
 #include "base/err.h"
-#include "base/scratch.h"
+#include "base/tempfile.h"
+#include "types/typename.h"
+#include "types/typestate.h"
 
 enum { NOBODY, FIRST_TYPE, TICK_WORDS = 1 << 12, TICK_CHUNKS = 1 << 17, AHEAD = 16 };
 

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reach/scan.h"
-#include "base/bound.h"
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "reach/scan.h"
 
 enum { RESIDENT_MAX = 64 << 20 }; /* then pages are given back */
 
@@ -181,7 +181,7 @@ static int tell_paths(const struct telling *telling, struct cf_holders *holders,
         if (!walk_back(telling, path, positions[at - ranks]))
             return cf_err_nomem(err, sizeof(struct cf_hop), "a path to a chunk");
         turn_round(path);
-        if (cf_scratch_resident() > RESIDENT_MAX)
+        if (cf_resident_file_bytes() > RESIDENT_MAX)
             give_back(telling);
     }
     return CF_OK;

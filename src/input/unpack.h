@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
+#include "base/tempfile.h"
 #include "corefrag.h"
-#include "input/tempfile.h"
 
 struct cf_unpacked {
     struct cf_tempfile file; /* fd -1: nothing */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/harmless.h"
+#include "base/text.h"
 
 /* Larger than any option struct will be: a size beyond is a wild one. */
 enum { SIZE_MOST = 4096, WIDTH_LEAST = 20, WIDTH_MOST = 10000 };

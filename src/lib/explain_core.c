@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/number.h"
-#include "base/path.h"
+#include "base/text.h"
 #include "lib/explain.h"
 #include "sym/demangle.h"
 

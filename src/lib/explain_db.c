@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/number.h"
+#include "base/text.h"
 #include "lib/explain.h"
 
 enum { NEIGHBOURS = 2, HOPS_SHOWN = 12 };

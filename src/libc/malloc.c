@@ -4,7 +4,7 @@
  */
 #include "libc/malloc.h"
 
-#include "base/bound.h"
+#include "base/array.h"
 #include "base/context.h"
 #include "base/err.h"
 #include "libc/found.h"

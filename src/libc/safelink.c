@@ -4,7 +4,7 @@
  * only is a vote. Without votes the age of the other structs decides, and it does not matter:
  * there is nothing to reveal.
  */
-#include "core/rss_guard.h"
+#include "core/drop.h"
 #include "libc/found.h"
 
 enum { FAST_STEPS_MAX = 4096, FAST_CHUNK_BYTES_MAX = 160 };

@@ -12,7 +12,7 @@
 #include "base/cursor.h"
 #include "base/err.h"
 #include "core/core.h"
-#include "core/rss_guard.h"
+#include "core/drop.h"
 
 enum {
     PTHREAD_BYTES = 0x1400,    /* more than struct pthread had in any release */

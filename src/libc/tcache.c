@@ -6,7 +6,7 @@
 #include "libc/malloc.h"
 
 #include "base/err.h"
-#include "core/rss_guard.h"
+#include "core/drop.h"
 #include "libc/found.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "core/core.h"
-#include "core/rss_guard.h"
+#include "core/drop.h"
 #include "libc/found.h"
 
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bound.h"
+#include "base/array.h"
 #include "base/checked.h"
 #include "base/cleanup.h"
 #include "base/cursor.h"
@@ -260,6 +260,13 @@ bool cf_mem_u16(const struct cf_mem *mem, uint64_t addr, uint16_t *out) {
         return false;
     *out = (uint16_t)value;
     return true;
+}
+
+bool cf_mem_text_is(const struct cf_mem *mem, uint64_t addr, const char *text) {
+    char copy[128];
+    size_t bytes = strlen(text) + 1;
+    return bytes <= sizeof copy && cf_mem_read(mem, addr, copy, bytes) &&
+           memcmp(copy, text, bytes) == 0;
 }
 
 void cf_mem_drop(const struct cf_mem *mem, uint64_t start, uint64_t end) {

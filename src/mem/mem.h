@@ -118,6 +118,8 @@ bool cf_mem_read(const struct cf_mem *mem, uint64_t addr, void *out, size_t byte
 bool cf_mem_word(const struct cf_mem *mem, uint64_t addr, uint64_t *out);
 bool cf_mem_u32(const struct cf_mem *mem, uint64_t addr, uint32_t *out);
 bool cf_mem_u16(const struct cf_mem *mem, uint64_t addr, uint16_t *out);
+/* True where the C string `text`, of 127 bytes at most, stands at `addr`. */
+bool cf_mem_text_is(const struct cf_mem *mem, uint64_t addr, const char *text);
 
 /* Drops the pages of [start, end) from our own resident memory; they can be read again. */
 void cf_mem_drop(const struct cf_mem *mem, uint64_t start, uint64_t end);

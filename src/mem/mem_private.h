@@ -1,6 +1,6 @@
 /*
  * What the files of this folder share: the address space while it is built, in the order regions
- * (regions.c, overlap.c), spans (mem.c), residency (pagestate.c, gaps.c). Immutable afterwards.
+ * (regions.c, overlap.c), spans (mem.c), residency (pagestate.c). Immutable afterwards.
  */
 #ifndef CF_MEM_MEM_PRIVATE_H
 #define CF_MEM_MEM_PRIVATE_H
@@ -84,7 +84,5 @@ int cf_mem_pieces_resolve(struct mem_pieces *pieces, uint64_t *overlap_bytes, st
 int cf_mem_build_regions(struct cf_mem *mem, struct cf_err *err);
 /* What may have been in memory: fills `resident` with what the file stores. */
 int cf_mem_find_stored(struct cf_mem *mem, struct cf_err *err);
-/* The producer left out the pages that were not resident, for certain. */
-bool cf_mem_has_gaps(const struct cf_mem *mem);
 
 #endif

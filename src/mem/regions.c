@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bound.h"
+#include "base/array.h"
 #include "base/err.h"
 #include "mem/mem_private.h"
 

@@ -11,7 +11,7 @@
  * those that the walk found to look like one.
  */
 #include "base/err.h"
-#include "core/rss_guard.h"
+#include "core/drop.h"
 #include "ptmalloc/planes.h"
 #include "ptmalloc/state.h"
 

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/bound.h"
 #include "base/err.h"
 #include "ptmalloc/chunkmap_build.h"
 #include "ptmalloc/planes.h"

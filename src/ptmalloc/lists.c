@@ -16,7 +16,7 @@
 #include "base/context.h"
 #include "base/err.h"
 #include "base/thread_pool.h"
-#include "core/rss_guard.h"
+#include "core/drop.h"
 
 enum {
     TICK_TURNS = 1 << 14,

@@ -9,7 +9,7 @@
 
 #include "base/checked.h"
 #include "base/err.h"
-#include "core/rss_guard.h"
+#include "core/drop.h"
 #include "ptmalloc/planes.h"
 #include "ptmalloc/state.h"
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "core/drop.h"
 #include "core/reader.h"
-#include "core/rss_guard.h"
 #include "ptmalloc/binsum.h"
 #include "ptmalloc/chunkmap_build.h"
 #include "ptmalloc/heap.h"

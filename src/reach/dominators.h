@@ -25,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/scratch.h"
+#include "base/tempfile.h"
 #include "corefrag.h"
 #include "reach/links.h"
 #include "reach/roots.h"

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/scratch.h"
+#include "base/tempfile.h"
 #include "corefrag.h"
 
 enum {

@@ -24,11 +24,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "reach/live.h"
-#include "reach/ranks.h"
-#include "base/scratch.h"
+#include "base/tempfile.h"
 #include "corefrag.h"
 #include "mem/mem.h"
+#include "reach/live.h"
+#include "reach/ranks.h"
 
 enum { CF_LINKS_PER_BLOCK = 8, CF_LINKS_LENGTH_MAX = 127, CF_LINKS_LONG = 128 };
 

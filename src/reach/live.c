@@ -7,8 +7,8 @@
 
 #include "base/context.h"
 #include "base/err.h"
+#include "core/drop.h"
 #include "core/reader.h"
-#include "core/rss_guard.h"
 
 /* Chunks up to this size are read, and others looked at in the mapping. */
 enum { READ_BYTES = 32 << 10, TICK_CHUNKS = 1 << 14 };

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bound.h"
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 
@@ -133,7 +133,7 @@ static struct cf_path_stone *stone_of(const struct cf_paths *paths, uint32_t pos
 
 /* A step back may lead to any page; what was stepped on stays ours until it is given back. */
 static void step(const struct cf_paths *paths, uint64_t nr_steps) {
-    if (nr_steps % LOOK_EACH == 0 && cf_scratch_resident() > RESIDENT_MAX)
+    if (nr_steps % LOOK_EACH == 0 && cf_resident_file_bytes() > RESIDENT_MAX)
         cf_paths_drop(paths);
 }
 

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/scratch.h"
+#include "base/tempfile.h"
 #include "corefrag.h"
 
 struct cf_path_stone;

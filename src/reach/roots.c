@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bound.h"
+#include "base/array.h"
 #include "base/checked.h"
 #include "base/err.h"
 #include "core/core.h"
-#include "core/rss_guard.h"
+#include "core/drop.h"
 #include "ptmalloc/planes.h"
 #include "sym/bss.h"
 

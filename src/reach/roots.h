@@ -18,10 +18,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "libc/stacks.h"
 #include "base/array.h"
-#include "base/scratch.h"
+#include "base/tempfile.h"
 #include "corefrag.h"
+#include "libc/stacks.h"
 #include "mem/mem.h"
 #include "ptmalloc/heap.h"
 

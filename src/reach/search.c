@@ -8,13 +8,13 @@
 
 #include <stdlib.h>
 
-#include "reach/pending.h"
-#include "reach/scan.h"
 #include "base/cleanup.h"
 #include "base/context.h"
 #include "base/err.h"
 #include "core/core.h"
-#include "core/rss_guard.h"
+#include "core/drop.h"
+#include "reach/pending.h"
+#include "reach/scan.h"
 
 enum {
     BLOCK_CHUNKS = 1 << 14, /* of the queue, that are followed in one go */
@@ -128,7 +128,7 @@ static void read_roots(const struct cf_context *ctx, struct search *s) {
  * again. */
 static void give_back(struct search *s) {
     s->until_tick = TICK_CHUNKS;
-    if (s->drops_left == 0 || cf_scratch_resident() < RESIDENT_MAX)
+    if (s->drops_left == 0 || cf_resident_file_bytes() < RESIDENT_MAX)
         return;
     s->drops_left--;
     cf_links_drop(s->links);

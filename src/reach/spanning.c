@@ -97,7 +97,7 @@ static void give_back(struct spanner *s) {
     s->until_tick = TICK_CHUNKS;
     s->is_cancelled = cf_progress(s->ctx, "spanning what is reached", s->tree->nr,
                                   s->input->nr_reached);
-    if (s->drops_left == 0 || cf_scratch_resident() < s->resident_max)
+    if (s->drops_left == 0 || cf_resident_file_bytes() < s->resident_max)
         return;
     s->drops_left--;
     cf_links_drop(s->links);

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/scratch.h"
+#include "base/tempfile.h"
 #include "corefrag.h"
 #include "reach/late_edges.h"
 #include "reach/links.h"

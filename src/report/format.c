@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/number.h"
+#include "base/text.h"
 
 /* `first` and `second` together, cut where they do not fit. */
 static const char *put(char out[CF_FORMAT_MAX], const char *first, const char *second) {

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/number.h"
+#include "base/text.h"
 #include "report/doc.h"
 
 enum { CF_FORMAT_MAX = CF_NUMBER_MAX };

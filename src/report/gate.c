@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/number.h"
+#include "base/text.h"
 
 static const struct metric {
     const char *name;

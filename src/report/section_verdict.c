@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "report/section.h"
-#include "base/path.h"
 
 static const char *process_name(const struct cf_report *report) {
     const char *exe = cf_base_name(cf_report_meta(report, "exe"));

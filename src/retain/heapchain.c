@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "base/bound.h"
+#include "base/array.h"
 #include "base/err.h"
 
 int cf_heap_chain_build(struct cf_heap_chain *chain, const struct cf_chunkmap *map,

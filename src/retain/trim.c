@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#include "base/bound.h"
+#include "base/array.h"
 #include "base/checked.h"
 #include "base/err.h"
 #include "ptmalloc/planes.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/number.h"
+#include "base/text.h"
 
 /* A sentence as it grows; what does not fit is cut. */
 struct sentence {

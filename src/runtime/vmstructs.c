@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "base/checked.h"
-#include "sym/dynsym.h"
+#include "sym/dynamic.h"
 
 enum { ROWS_MAX = 1 << 14, ROW_BYTES_MAX = 256 };
 

@@ -7,9 +7,9 @@
 #include <elf.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "space/unclaimed.h"
-#include "base/path.h"
-#include "sym/dynsym.h"
+#include "sym/dynamic.h"
 
 /* Libraries, by the front of their file's name. */
 static const struct {

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
+#include "base/text.h"
 #include "space/uses.h"
 #include "sym/bss.h"
-#include "base/err.h"
-#include "base/path.h"
 
 /* Anonymous mappings that get a row of their own: those with the most bytes in memory, and what is
  * large address space all the same. */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/bound.h"
+#include "base/array.h"
 #include "base/err.h"
 
 const char *cf_claim_kind_name(enum cf_claim_kind kind) {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "base/path.h"
+#include "base/text.h"
 #include "sym/image.h"
 
 enum { IMAGE_ROWS_MAX = 64 };

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/path.h"
+#include "base/text.h"
 
 enum { UNITS_MAX = 8, IMPORTS_MAX = 256, DIES_MAX = 1 << 16, ALL_UNITS_MAX = 1 << 20 };
 

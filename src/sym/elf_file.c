@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/cursor.h"
 #include "base/err.h"
-#include "sym/build_id.h"
+#include "sym/image.h"
 
 enum { MAX_PHDRS = 256, MAX_NOTE_BYTES = 1 << 20 };
 

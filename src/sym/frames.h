@@ -1,6 +1,6 @@
 /*
  * What the threads were doing: the frames of each, innermost first. Where files are at hand the
- * stack is unwound (sym/unwind.h), for the first 1,000 threads, up to 64 frames each; for all
+ * stack is unwound, for the first 1,000 threads, up to 64 frames each; for all
  * others there is the one frame that the registers tell.
  *
  * A frame has the part of the stack from its stack pointer up to that of its caller.

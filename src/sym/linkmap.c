@@ -1,3 +1,7 @@
+/*
+ * Follows ld.so's own list. Every pointer of it stands in writable memory that the process may have
+ * overwritten: objects are counted, addresses looked up, texts need their end in the core.
+ */
 #include "sym/linkmap.h"
 
 #include <elf.h>
@@ -8,7 +12,7 @@
 #include "base/err.h"
 #include "sym/image.h"
 
-enum { DYNAMIC_MAX = 512, PATH_BYTES_MAX = 4096 };
+enum { PATH_BYTES_MAX = 4096 };
 
 /* ---- the way to the chain ---- */
 
@@ -17,22 +21,6 @@ static bool open_program(const struct cf_mem *mem, struct cf_image *out) {
     uint64_t phdrs;
     return cf_core_auxv(cf_mem_core(mem), AT_PHDR, &phdrs) &&
            cf_image_open(mem, cf_align_down(phdrs, cf_mem_page_bytes(mem)), out);
-}
-
-static bool find_debug(const struct cf_image *image, uint64_t *out) {
-    struct cf_image_phdr dynamic;
-    unsigned word = cf_mem_word_bytes(image->mem);
-    if (!cf_image_find_phdr(image, PT_DYNAMIC, &dynamic))
-        return false;
-    uint64_t at = image->bias + dynamic.vaddr;
-    for (unsigned i = 0; i < DYNAMIC_MAX; i++, at += 2 * (uint64_t)word) {
-        uint64_t tag;
-        if (!cf_mem_word(image->mem, at, &tag) || tag == DT_NULL)
-            return false;
-        if (tag == DT_DEBUG)
-            return cf_mem_word(image->mem, at + word, out) && *out != 0;
-    }
-    return false;
 }
 
 /* ---- one object ---- */
@@ -164,7 +152,7 @@ int cf_linkmap_read(struct cf_linkmap *map, const struct cf_mem *mem, struct cf_
     if (!open_program(mem, &program))
         return CF_OK;
     int status = add_program(map, &program, err);
-    if (status == CF_OK && find_debug(&program, &debug) &&
+    if (status == CF_OK && cf_image_dynamic(&program, DT_DEBUG, &debug) && debug != 0 &&
         cf_mem_word(mem, debug + cf_mem_word_bytes(mem), &first))
         status = add_libraries(map, mem, first, err);
     settle(map);

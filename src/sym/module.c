@@ -8,8 +8,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/path.h"
-#include "sym/build_id.h"
+#include "base/text.h"
 #include "sym/image.h"
 #include "sym/linkmap.h"
 

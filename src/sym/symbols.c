@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/bound.h"
 #include "base/checked.h"
 #include "base/cleanup.h"
 #include "base/context.h"

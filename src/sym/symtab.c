@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bound.h"
+#include "base/array.h"
 #include "base/cursor.h"
 #include "base/err.h"
 

@@ -2,9 +2,9 @@
  * Chunks that glibc's own structures hold: of the loader (a link_map and what it points to), and
  * of threads (blocks of thread-specific data beyond the first).
  */
-#include "types/typestate.h"
 #include "core/core.h"
-#include "core/rss_guard.h"
+#include "core/drop.h"
+#include "types/typestate.h"
 
 enum {
     LINK_MAP_WORDS_MAX = 144, /* struct link_map is some 1,150 bytes on 64-bit */

@@ -9,8 +9,8 @@
  */
 #include <string.h>
 
+#include "core/drop.h"
 #include "types/typestate.h"
-#include "core/rss_guard.h"
 
 enum {
     SNUG_BYTES = 24, /* malloc rounds a request up by less */

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "types/typestate.h"
-#include "base/bound.h"
+#include "base/array.h"
 #include "base/err.h"
+#include "types/typestate.h"
 
 enum {
     KEYS_MAX = 1 << 18,

@@ -6,10 +6,10 @@
 #ifndef CF_TYPES_TYPESTATE_H
 #define CF_TYPES_TYPESTATE_H
 
+#include "base/array.h"
+#include "base/tempfile.h"
 #include "reach/live.h"
 #include "types/types.h"
-#include "base/array.h"
-#include "base/scratch.h"
 
 /* How a buffer is held. */
 enum cf_owned { CF_OWNED_NOT, CF_OWNED_STRING, CF_OWNED_VECTOR, CF_OWNED_STDIO };

@@ -10,13 +10,12 @@
 #include <errno.h>
 
 #include "base/array.h"
-#include "base/bound.h"
 #include "base/checked.h"
 #include "base/cleanup.h"
 #include "base/context.h"
-#include "base/thread_pool.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/thread_pool.h"
 
 #define U64_MAX UINT64_MAX
 

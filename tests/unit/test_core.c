@@ -15,8 +15,8 @@
 
 #include "base/cleanup.h"
 #include "core/core.h"
+#include "core/drop.h"
 #include "core/reader.h"
-#include "core/rss_guard.h"
 #include "synth.h"
 
 static const enum cf_machine machines[] = {CF_MACHINE_X86_64, CF_MACHINE_I386, CF_MACHINE_AARCH64};

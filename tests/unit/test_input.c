@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/tempfile.h"
 #include "input/input.h"
-#include "input/tempfile.h"
 #include "input/unpack.h"
 #include "synth.h"
 

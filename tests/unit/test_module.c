@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "sym/build_id.h"
 #include "sym/image.h"
 #include "sym/module.h"
 #include "synth.h"

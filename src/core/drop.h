@@ -1,15 +1,17 @@
 /*
- * Gives the core's pages back while a pass reads it criss-cross. Each page that a read touches,
- * with the neighbours that the kernel maps along, counts as our memory; a pass that goes up through
- * the file drops what is behind it, one that follows pointers cannot know. So this one looks now
+ * Keeps the core's pages from piling up in our memory. Each page that a read touches, with the
+ * neighbours that the kernel maps along, counts as ours until somebody drops it (cf_core_drop()). A
+ * pass that goes up through the file drops what is behind it.
+ *
+ * One that follows pointers cannot know what it still needs, and has a cf_rss_guard: it looks now
  * and then how much of the process's memory is files' pages, and drops all of the core's when that
  * has grown by CF_RSS_GUARD_BYTES. Faults alone do not say it: where the file system keeps large
  * folios, one fault may map 2 MiB. They only say when a look is worth its system calls. Where the
  * same pages come again and again, dropping costs more than it is worth: after `rereads` times the
  * core it stops.
  */
-#ifndef CF_CORE_RSS_GUARD_H
-#define CF_CORE_RSS_GUARD_H
+#ifndef CF_CORE_DROP_H
+#define CF_CORE_DROP_H
 
 #include <stdint.h>
 

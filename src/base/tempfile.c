@@ -1,17 +1,187 @@
-#include "input/tempfile.h"
+/*
+ * Room for a mapped table is reserved before it is mapped, since a write through a mapping that
+ * finds the file system full is a signal and no error. A file that write() fills needs no such
+ * promise: a full disk is an error there.
+ */
+#include "base/tempfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/checked.h"
+#include "base/cleanup.h"
 #include "base/err.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
+/* Some file systems have no files without a name. Signals wait until the name is gone. */
+static int make_and_unlink(const char *folder) {
+    char path[PATH_MAX];
+    int len = snprintf(path, sizeof path, "%s/corefrag-XXXXXX", folder);
+    if (len < 0 || (size_t)len >= sizeof path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    sigset_t all;
+    sigset_t before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    int fd = mkostemp(path, O_CLOEXEC);
+    int error = errno;
+    if (fd >= 0)
+        (void)unlink(path);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return fd;
+}
+
+static int open_nameless(const char *folder) {
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    return fd >= 0 ? fd : make_and_unlink(folder);
+}
+
+
+static int open_scratch(struct cf_err *err) {
+    const char *folder = getenv("TMPDIR");
+    if (folder == NULL || *folder == '\0')
+        folder = "/tmp";
+    int fd = open_nameless(folder);
+    if (fd < 0)
+        (void)cf_err_errno(err, CF_EOUTPUT, errno,
+                           "%s: no temporary file can be made there (TMPDIR chooses the folder)",
+                           folder);
+    return fd;
+}
+
+/* Pages of files are the third number of statm. */
+uint64_t cf_resident_file_bytes(void) {
+    char text[128], *at = text;
+    CF_CLEANUP_CLOSE int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (got <= 0)
+        return 0;
+    text[got] = '\0';
+    (void)strtoull(at, &at, 10);
+    (void)strtoull(at, &at, 10);
+    return strtoull(at, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* ---- mapped tables ---- */
+
+int cf_scratch_init(struct cf_scratch *scratch, size_t bytes, struct cf_err *err) {
+    CF_CLEANUP_CLOSE int fd = open_scratch(err);
+    if (fd < 0)
+        return err != NULL ? err->status : CF_EOUTPUT;
+    int code = posix_fallocate(fd, 0, (off_t)bytes);
+    if (code != 0)
+        return cf_err_errno(err, CF_EOUTPUT, code, "%zu bytes of temporary file (TMPDIR)", bytes);
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED)
+        return cf_err_errno(err, CF_ENOMEM, errno, "%zu bytes of temporary file", bytes);
+    /* All pages in one go: a fault each would cost several times as much. Older kernels do not
+     * know how, and then it costs that. */
+    (void)madvise(at, bytes, MADV_POPULATE_WRITE);
+    *scratch = (struct cf_scratch){at, bytes};
+    return CF_OK;
+}
+
+int cf_scratch_begin(struct cf_scratch_writer *writer, struct cf_err *err) {
+    CF_CLEANUP_FREE unsigned char *buffer = malloc(CF_SCRATCH_BUFFER);
+    if (buffer == NULL)
+        return cf_err_nomem(err, CF_SCRATCH_BUFFER, "a temporary file");
+    int fd = open_scratch(err);
+    if (fd < 0)
+        return err != NULL ? err->status : CF_EOUTPUT;
+    *writer = (struct cf_scratch_writer){.fd = fd, .buffer = cf_take(&buffer)};
+    return CF_OK;
+}
+
+void cf_scratch_flush(struct cf_scratch_writer *writer) {
+    for (size_t at = 0; at < writer->used && writer->code == 0;) {
+        ssize_t n = pwrite(writer->fd, writer->buffer + at, writer->used - at,
+                           (off_t)(writer->written + at));
+        if (n < 0 && errno != EINTR)
+            writer->code = errno;
+        at += n > 0 ? (size_t)n : 0;
+    }
+    writer->written += writer->used;
+    writer->used = 0;
+}
+
+void cf_scratch_copy(const struct cf_scratch_writer *writer, uint64_t place, void *out,
+                     size_t bytes) {
+    unsigned char *to = out;
+    while (bytes > 0 && place < writer->written) {
+        size_t most = writer->written - place < bytes ? (size_t)(writer->written - place) : bytes;
+        ssize_t n = pread(writer->fd, to, most, (off_t)place);
+        if (n <= 0) {
+            memset(to, 0, most);
+            n = (ssize_t)most;
+        }
+        to += n;
+        place += (uint64_t)n;
+        bytes -= (size_t)n;
+    }
+    memcpy(to, writer->buffer + (place - writer->written), bytes);
+}
+
+void cf_scratch_take_back(struct cf_scratch_writer *writer, void *out, size_t bytes) {
+    cf_scratch_copy(writer, writer->written + writer->used - bytes, out, bytes);
+    size_t of_buffer = bytes < writer->used ? bytes : writer->used;
+    writer->used -= of_buffer;
+    writer->written -= bytes - of_buffer;
+}
+
+int cf_scratch_finish(struct cf_scratch_writer *writer, struct cf_scratch *out,
+                      struct cf_err *err) {
+    static const uint64_t end = 0;
+    cf_scratch_put(writer, &end, sizeof end);
+    cf_scratch_flush(writer);
+    size_t bytes = (size_t)writer->written;
+    void *at = MAP_FAILED;
+    int code = writer->code;
+    if (code == 0) {
+        at = mmap(NULL, bytes, PROT_READ, MAP_SHARED, writer->fd, 0);
+        code = at == MAP_FAILED ? errno : 0;
+    }
+    int status = writer->code != 0 ? CF_EOUTPUT : CF_ENOMEM;
+    cf_scratch_abandon(writer);
+    if (at == MAP_FAILED)
+        return cf_err_errno(err, status, code, "%zu bytes of temporary file (TMPDIR)", bytes);
+    *out = (struct cf_scratch){at, bytes};
+    return CF_OK;
+}
+
+void cf_scratch_abandon(struct cf_scratch_writer *writer) {
+    if (writer->buffer == NULL)
+        return;
+    (void)close(writer->fd);
+    free(writer->buffer);
+    *writer = (struct cf_scratch_writer){0};
+}
+
+void cf_scratch_fini(struct cf_scratch *scratch) {
+    if (scratch->at != NULL)
+        (void)munmap(scratch->at, scratch->bytes);
+    *scratch = (struct cf_scratch){0};
+}
+
+void cf_scratch_drop(const struct cf_scratch *scratch) {
+    if (scratch->at != NULL)
+        (void)madvise(scratch->at, scratch->bytes, MADV_DONTNEED);
+}
+
+/* ---- a sparse file ---- */
 
 enum {
     RESERVE_BYTES = 16 << 20,
@@ -38,38 +208,12 @@ static bool folder_of(const char *path, char *out, size_t out_bytes) {
     return true;
 }
 
-/* Some file systems have no files without a name. Signals wait until the name is gone. */
-static int make_and_unlink(const char *folder) {
-    char path[PATH_MAX];
-    int len = snprintf(path, sizeof path, "%s/corefrag-XXXXXX", folder);
-    if (len < 0 || (size_t)len >= sizeof path) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    sigset_t all;
-    sigset_t before;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    int fd = mkostemp(path, O_CLOEXEC);
-    int error = errno;
-    if (fd >= 0)
-        (void)unlink(path);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    errno = error;
-    return fd;
-}
-
-static int make_in(const char *folder) {
-    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    return fd >= 0 ? fd : make_and_unlink(folder);
-}
-
 static int open_in(const char *folder, struct cf_tempfile *out, struct cf_err *err) {
     struct cf_tempfile file = {.fd = -1, .reserve_bytes = RESERVE_BYTES};
     if (strlen(folder) >= sizeof file.folder)
         return cf_err_set(err, CF_EINPUT, "the path of the folder for temporary files is too long");
     memcpy(file.folder, folder, strlen(folder) + 1);
-    file.fd = make_in(folder);
+    file.fd = open_nameless(folder);
     if (file.fd < 0)
         return cf_err_errno(err, CF_EINPUT, errno,
                             "%s: no temporary file can be made there (TMPDIR chooses the folder)",

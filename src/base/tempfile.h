@@ -1,18 +1,27 @@
 /*
- * Room for tables that are too large for our own memory: a temporary file without a name, mapped.
- * It begins as zeros. The kernel may write its pages out and take them back whenever memory is
- * short, and the file is gone with its last user.
+ * Temporary files without a name: created as such, or unlinked at once, so that nothing is left
+ * behind by whatever ends the process. They are three: room for a table that is too large for our
+ * own memory (cf_scratch), the same for a table that is written from front to back (cf_scratch_
+ * writer), and a sparse copy of a file that was packed (cf_tempfile).
  */
-#ifndef CF_BASE_SCRATCH_H
-#define CF_BASE_SCRATCH_H
+#ifndef CF_BASE_TEMPFILE_H
+#define CF_BASE_TEMPFILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "corefrag.h"
 
-/* All zero is none. */
+/* Bytes of files, of temporary ones and of others, whose pages count as our memory now; 0: nobody
+ * knows (no /proc). A few system calls: not for inner loops. */
+uint64_t cf_resident_file_bytes(void);
+
+/* ---- mapped tables ---- */
+
+/* A file that is mapped, zeros at first. The kernel may write its pages out and take them back
+ * whenever memory is short. All zero is none. */
 struct cf_scratch {
     void *at;
     size_t bytes;
@@ -25,10 +34,6 @@ void cf_scratch_fini(struct cf_scratch *scratch);
 
 /* Only our view of the pages goes; what was written stays. */
 void cf_scratch_drop(const struct cf_scratch *scratch);
-
-/* Bytes of files, of temporary ones and of others, whose pages count as our memory now; 0: nobody
- * knows. A system call: not for inner loops. */
-size_t cf_scratch_resident(void);
 
 /* The same for a table that is written from its beginning to its end, and how long it gets is not
  * known before: no page of it is ours until it is read. All zero is none. */
@@ -86,5 +91,32 @@ static inline void cf_scratch_put_u32(struct cf_scratch_writer *writer, uint32_t
 static inline uint64_t cf_scratch_place(const struct cf_scratch_writer *writer) {
     return writer->written + writer->used;
 }
+
+/* ---- a sparse file ---- */
+
+/* Ranges that nobody wrote are holes. Writing stops with an error before the file system is full,
+ * since others live there too. */
+enum { CF_TEMPFILE_FOLDER_MAX = 4096 };
+
+struct cf_tempfile {
+    int fd; /* -1: none */
+    char folder[CF_TEMPFILE_FOLDER_MAX];
+    uint64_t end;             /* behind the last byte that was written or skipped */
+    uint64_t reserve_bytes;   /* of the file system, never used */
+    uint64_t unchecked_bytes; /* written since the room was last looked at */
+};
+
+/*
+ * In $TMPDIR, or, where that is not set, in that one of /tmp, /var/tmp and the folder of the file
+ * `beside` (may be NULL) which has the most room. CF_EINPUT when none can be written.
+ */
+int cf_tempfile_open(const char *beside, struct cf_tempfile *out, struct cf_err *err);
+void cf_tempfile_close(struct cf_tempfile *file);
+
+/* Writes at `offset`; with `punch`, zeros are skipped, so that they become holes. */
+int cf_tempfile_write(struct cf_tempfile *file, uint64_t offset, const void *data, size_t bytes,
+                      bool punch, struct cf_err *err);
+/* Makes the file as long as `bytes`. */
+int cf_tempfile_resize(struct cf_tempfile *file, uint64_t bytes, struct cf_err *err);
 
 #endif
