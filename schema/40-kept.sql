@@ -34,11 +34,28 @@ CREATE INDEX waste_arena ON waste (arena_id);
 CREATE VIEW v_waste AS SELECT arena_id, class, class_order, bytes FROM waste;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
-('v_waste', '', '', 'The waterfall: every resident byte of the heaps in the first class that fits. The seven rows of an arena sum to its resident_bytes exactly; the rows whose arena_id is NULL are those of all arenas together.'),
+('v_waste', '', '', 'The waterfall: every resident byte of the heaps in the first class that fits. The eight rows of an arena sum to its resident_bytes exactly; the rows whose arena_id is NULL are those of all arenas together.'),
 ('v_waste', 'arena_id', 'id', 'Arena; NULL: all of them.'),
-('v_waste', 'class', 'text', 'live: in live chunks; overhead: malloc''s own structures and fences; releasable: malloc_trim(0) would give it back now; pinned: dead, but on a page with live bytes; top: in an arena''s top; cached: in fastbins and thread caches; edge: other dead bytes, at the ends of holes.'),
+('v_waste', 'class', 'text', 'live: in live chunks; overhead: malloc''s own structures and fences; releasable: malloc_trim(0) would give it back now; pinned: dead, but on a page with live bytes; top: in an arena''s top; cached: in fastbins and thread caches; cache-pinned: dead, no live byte on the page, but chunks in fastbins or thread caches; edge: other dead bytes, beside headers of free chunks and at the ends of heaps.'),
 ('v_waste', 'class_order', 'count', 'Place of the class in that order, from 1.'),
 ('v_waste', 'bytes', 'bytes', 'Resident bytes; NULL when nothing says what is resident.');
+
+CREATE TABLE page_keeper (
+    arena_id INTEGER,
+    keeper TEXT NOT NULL,
+    pages INTEGER NOT NULL,
+    dead_bytes INTEGER NOT NULL
+);
+CREATE INDEX page_keeper_arena ON page_keeper (arena_id);
+
+CREATE VIEW v_page_keeper AS SELECT arena_id, keeper, pages, dead_bytes FROM page_keeper;
+
+INSERT INTO doc (object, "column", unit, text) VALUES
+('v_page_keeper', '', '', 'Who keeps the resident pages whose dead bytes malloc_trim(0) would not return: one row for each arena and set of keepers that have a byte on the page. The dead bytes of an arena''s rows sum to v_waste pinned + top + cached + cache-pinned + edge, exactly; the rows whose arena_id is NULL are those of all arenas together. Empty when nothing says what is resident.'),
+('v_page_keeper', 'arena_id', 'id', 'Arena; NULL: all of them.'),
+('v_page_keeper', 'keeper', 'text', 'live, tcache, fastbin, or several of these; where none of them has a byte on the page: top: an arena''s top; overhead: malloc''s own structures and end markers; header: the header of a free chunk, whose page malloc_trim does not return.'),
+('v_page_keeper', 'pages', 'pages', 'Resident pages.'),
+('v_page_keeper', 'dead_bytes', 'bytes', 'Dead bytes on them, but what malloc_trim(0) returns.');
 
 CREATE TABLE page_run (
     heap_id INTEGER NOT NULL,

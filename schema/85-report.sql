@@ -10,8 +10,9 @@ WITH meaning (place, class, label, meaning) AS (
            (4, 'pinned', 'pinned', 'free, on pages with live chunks'),
            (5, 'top', 'top', 'free, at the upper ends of arenas'),
            (6, 'cached', 'cached', 'free, in tcaches and fastbins'),
-           (7, 'edge', 'edge', 'free, in pieces of less than a page'),
-           (8, 'overhead', 'overhead', 'malloc''s headers and end markers')
+           (7, 'cache-pinned', 'cache-pinned', 'free, on pages with cached chunks alone'),
+           (8, 'edge', 'edge', 'free, in pieces of less than a page'),
+           (9, 'overhead', 'overhead', 'malloc''s headers and end markers')
 ), part (class, bytes) AS (
     SELECT class, bytes FROM v_waste WHERE arena_id IS NULL
     UNION ALL
@@ -86,7 +87,8 @@ SELECT a.arena_id, a.is_main, a.heaps, coalesce(a.threads, a.attached_threads) A
                              ELSE printf(' %.1f MiB', p.size_bytes / 1048576.0) END ||
            coalesce(' ' || p.type, '') AS top_pin,
        w.live AS live_resident_bytes, w.top AS top_resident_bytes,
-       w.cached AS cached_resident_bytes, w.edge AS edge_resident_bytes,
+       w.cached AS cached_resident_bytes,
+       w.cache_pinned AS cache_pinned_resident_bytes, w.edge AS edge_resident_bytes,
        w.overhead AS overhead_resident_bytes,
        a.mapped_bytes, a.holes, a.hole_bytes, p.unlocked_bytes AS top_pin_unlocks_bytes,
        p.holder AS top_pin_holder,
@@ -96,6 +98,7 @@ LEFT JOIN v_top_pin p ON p.arena_id = a.arena_id AND p.rank = 1
 LEFT JOIN (SELECT arena_id, sum(bytes) FILTER (WHERE class = 'live') AS live,
                   sum(bytes) FILTER (WHERE class = 'top') AS top,
                   sum(bytes) FILTER (WHERE class = 'cached') AS cached,
+                  sum(bytes) FILTER (WHERE class = 'cache-pinned') AS cache_pinned,
                   sum(bytes) FILTER (WHERE class = 'edge') AS edge,
                   sum(bytes) FILTER (WHERE class = 'overhead') AS overhead
            FROM v_waste WHERE arena_id IS NOT NULL GROUP BY arena_id) w
@@ -117,6 +120,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_arena_waste', 'live_resident_bytes', 'bytes', 'Resident bytes of live chunks.'),
 ('v_arena_waste', 'top_resident_bytes', 'bytes', 'Resident bytes of its top.'),
 ('v_arena_waste', 'cached_resident_bytes', 'bytes', 'Resident bytes of fastbins and thread caches.'),
+('v_arena_waste', 'cache_pinned_resident_bytes', 'bytes', 'Resident free bytes on pages that cached chunks alone keep.'),
 ('v_arena_waste', 'edge_resident_bytes', 'bytes', 'Resident bytes at the ends of holes.'),
 ('v_arena_waste', 'overhead_resident_bytes', 'bytes', 'Resident bytes of malloc''s own structures.'),
 ('v_arena_waste', 'mapped_bytes', 'bytes', 'Accessible bytes of its heaps.'),

@@ -68,14 +68,16 @@ FROM (SELECT count(*) AS arenas, sum(coalesce(system_bytes, mapped_bytes) > 0) A
 
 -- Where the resident bytes of the heaps go, and what arenas cost beside main.
 UPDATE fact SET live_resident_bytes = w.live + mmapped_resident_bytes,
-    retained_free_bytes = w.releasable + w.pinned + w.top + w.cached + w.edge,
+    retained_free_bytes = w.releasable + w.pinned + w.top + w.cached + w.cache_pinned + w.edge,
     releasable_bytes = w.releasable, pinned_bytes = w.pinned,
-    cached_bytes = w.cached, top_cached_bytes = w.top + w.cached, edge_bytes = w.edge, arena_fixed_bytes = w.fixed
+    cached_bytes = w.cached, cache_pinned_bytes = w.cache_pinned,
+    top_cached_bytes = w.top + w.cached, edge_bytes = w.edge, arena_fixed_bytes = w.fixed
 FROM (SELECT sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'live') AS live,
     sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'releasable') AS releasable,
     sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'pinned') AS pinned,
     sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'top') AS top,
     sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'cached') AS cached,
+    sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'cache-pinned') AS cache_pinned,
     sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'edge') AS edge,
     sum(bytes) FILTER (WHERE arena_id > 0 AND class = 'overhead') +
     sum(bytes) FILTER (WHERE arena_id > 0 AND class = 'top') +

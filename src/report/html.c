@@ -113,6 +113,7 @@ static const struct {
     {"mixed", "pinned"},
     {"top", "top"},
     {"cached", "cached"},
+    {"cache-pinned", "cached"},
     {"edge", "edge"},
     {"dead", "edge"},
     {"kept", "edge"},

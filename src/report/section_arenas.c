@@ -22,6 +22,7 @@ static const struct cf_column arena_columns[] = {
     {"live, resident", "live_resident_bytes", CF_UNIT_BYTES, DRAWN},
     {"top, resident", "top_resident_bytes", CF_UNIT_BYTES, DRAWN},
     {"cached, resident", "cached_resident_bytes", CF_UNIT_BYTES, DRAWN},
+    {"cache-pinned, resident", "cache_pinned_resident_bytes", CF_UNIT_BYTES, DRAWN},
     {"edge, resident", "edge_resident_bytes", CF_UNIT_BYTES, DRAWN},
     {"overhead", "overhead_resident_bytes", CF_UNIT_BYTES, DRAWN},
     {"mapped", "mapped_bytes", CF_UNIT_BYTES, CF_IS_DETAIL},

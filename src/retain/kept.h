@@ -14,6 +14,7 @@
 #include "retain/toppin.h"
 #include "retain/trim.h"
 #include "retain/trimrule.h"
+#include "retain/waste.h"
 #include "types/types.h"
 #include "corefrag.h"
 #include "ptmalloc/heap.h"

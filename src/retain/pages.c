@@ -17,8 +17,8 @@
 
 enum cf_page_class cf_page_span_class(const struct cf_page_span *span) {
     const uint64_t *parts = span->parts;
-    uint64_t dead = parts[CF_PART_RELEASABLE] + parts[CF_PART_TOP] + parts[CF_PART_CACHED] +
-                    parts[CF_PART_FREE];
+    uint64_t dead = parts[CF_PART_RELEASABLE] + parts[CF_PART_TOP] + parts[CF_PART_TCACHE] +
+                    parts[CF_PART_FAST] + parts[CF_PART_FREE];
     if (parts[CF_PART_LIVE] > 0)
         return dead > 0 ? CF_PAGES_MIXED : CF_PAGES_LIVE;
     if (dead == 0)
@@ -38,7 +38,8 @@ const char *cf_page_class_name(enum cf_page_class page_class) {
 uint64_t cf_page_span_pinned(const struct cf_page_span *span) {
     if (span->resident != CF_RESIDENT_YES || span->parts[CF_PART_LIVE] == 0)
         return 0;
-    return span->parts[CF_PART_TOP] + span->parts[CF_PART_CACHED] + span->parts[CF_PART_FREE];
+    return span->parts[CF_PART_TOP] + span->parts[CF_PART_TCACHE] + span->parts[CF_PART_FAST] +
+           span->parts[CF_PART_FREE];
 }
 
 /*
@@ -201,7 +202,7 @@ static int fill_chunk(struct sweep *s, uint64_t end, enum cf_page_part part, str
 static inline int take_chunk(struct sweep *s, const struct cf_chunk *chunk, struct cf_err *err) {
     static const uint8_t parts[CF_NR_CHUNK_STATES] = {
         [CF_CHUNK_LIVE] = CF_PART_LIVE,    [CF_CHUNK_FREE] = CF_PART_FREE,
-        [CF_CHUNK_FAST] = CF_PART_CACHED,  [CF_CHUNK_TCACHE] = CF_PART_CACHED,
+        [CF_CHUNK_FAST] = CF_PART_FAST,    [CF_CHUNK_TCACHE] = CF_PART_TCACHE,
         [CF_CHUNK_TOP] = CF_PART_TOP,      [CF_CHUNK_FENCE] = CF_PART_OVERHEAD,
         [CF_CHUNK_GAP] = CF_PART_OVERHEAD, [CF_CHUNK_MMAPPED] = CF_PART_OVERHEAD,
     };
@@ -289,51 +290,4 @@ int cf_page_runs_add(struct cf_page_runs *runs, const struct cf_page_span *span,
     last->pages += span->pages;
     last->live_bytes += span->parts[CF_PART_LIVE];
     return CF_OK;
-}
-
-const char *cf_waste_class_name(enum cf_waste_class waste_class) {
-    static const char *const names[CF_NR_WASTE_CLASSES] = {
-        "live", "overhead", "releasable", "pinned", "top", "cached", "edge",
-    };
-    return waste_class < CF_NR_WASTE_CLASSES ? names[waste_class] : "unknown";
-}
-
-int cf_waste_init(struct cf_waste *waste, size_t nr_arenas, struct cf_err *err) {
-    struct cf_waste_sum *arenas = calloc(nr_arenas + 1, sizeof *arenas);
-    if (arenas == NULL)
-        return cf_err_nomem(err, nr_arenas * sizeof *arenas, "the classes of waste");
-    *waste = (struct cf_waste){.nr_arenas = nr_arenas, .arenas = arenas};
-    return CF_OK;
-}
-
-void cf_waste_fini(struct cf_waste *waste) {
-    free(waste->arenas);
-    waste->arenas = NULL;
-}
-
-static void add_to_sum(struct cf_waste_sum *sum, const struct cf_page_span *span) {
-    if (span->resident == CF_RESIDENT_UNKNOWN)
-        return;
-    sum->resident.known = true;
-    if (span->resident == CF_RESIDENT_NO)
-        return;
-    const uint64_t *parts = span->parts;
-    uint64_t pinned = cf_page_span_pinned(span);
-    sum->bytes[CF_WASTE_LIVE] += parts[CF_PART_LIVE];
-    sum->bytes[CF_WASTE_OVERHEAD] += parts[CF_PART_OVERHEAD];
-    sum->bytes[CF_WASTE_RELEASABLE] += parts[CF_PART_RELEASABLE];
-    sum->bytes[CF_WASTE_PINNED] += pinned;
-    if (pinned == 0) {
-        sum->bytes[CF_WASTE_TOP] += parts[CF_PART_TOP];
-        sum->bytes[CF_WASTE_CACHED] += parts[CF_PART_CACHED];
-        sum->bytes[CF_WASTE_EDGE] += parts[CF_PART_FREE];
-    }
-    for (int i = 0; i < CF_NR_PARTS; i++)
-        sum->resident.bytes += parts[i];
-}
-
-void cf_waste_add(struct cf_waste *waste, const struct cf_page_span *span) {
-    if (span->heap->arena_id < waste->nr_arenas)
-        add_to_sum(&waste->arenas[span->heap->arena_id], span);
-    add_to_sum(&waste->all, span);
 }

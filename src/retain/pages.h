@@ -1,8 +1,8 @@
 /*
  * The heaps page by page: one sweep over the chunk map that says of each page which bytes are
  * live, overhead, released by malloc_trim(0), top, cached or otherwise dead, and hands each live
- * chunk the bytes that it pins. What is made of it (runs and the waterfall below, page pins)
- * stands on the visitor; the sweep itself keeps one page and the live chunks that touch it.
+ * chunk the bytes that it pins. What is made of it (runs, the waterfall, page pins) stands on the
+ * visitor; the sweep itself keeps one page and the live chunks that touch it.
  *
  *     page     |...................|...................|
  *     chunks   --A--|d|-B-|--- d --+--|------ C -------+----
@@ -33,7 +33,8 @@ enum cf_page_part {
     CF_PART_OVERHEAD,   /* heap_info, malloc_state, fences, alignment, foreign gaps */
     CF_PART_RELEASABLE, /* inside a range of malloc_trim(0), whatever the chunk */
     CF_PART_TOP,
-    CF_PART_CACHED,     /* fast and tcache */
+    CF_PART_TCACHE,
+    CF_PART_FAST,
     CF_PART_FREE,
     CF_NR_PARTS,
 };
@@ -105,40 +106,5 @@ struct cf_page_runs {
 
 int cf_page_runs_add(struct cf_page_runs *runs, const struct cf_page_span *span,
                      struct cf_err *err);
-
-/*
- * The waterfall: every resident byte of the arenas' heaps in the first class that fits, in the
- * order live, overhead, releasable (by malloc_trim(0) now), pinned (dead, on a page with live
- * bytes), top, cached (fast and tcache), edge (other dead bytes). The classes sum to the resident
- * bytes exactly. Filled span by span from cf_pages_sweep().
- */
-enum cf_waste_class {
-    CF_WASTE_LIVE,
-    CF_WASTE_OVERHEAD,
-    CF_WASTE_RELEASABLE,
-    CF_WASTE_PINNED,
-    CF_WASTE_TOP,
-    CF_WASTE_CACHED,
-    CF_WASTE_EDGE,
-    CF_NR_WASTE_CLASSES,
-};
-
-const char *cf_waste_class_name(enum cf_waste_class waste_class); /* static */
-
-struct cf_waste_sum {
-    uint64_t bytes[CF_NR_WASTE_CLASSES];
-    struct cf_resident_bytes resident; /* not known: the core says nothing of any page */
-};
-
-struct cf_waste {
-    size_t nr_arenas;
-    struct cf_waste_sum *arenas; /* by arena id */
-    struct cf_waste_sum all;
-};
-
-int cf_waste_init(struct cf_waste *waste, size_t nr_arenas, struct cf_err *err);
-void cf_waste_fini(struct cf_waste *waste);
-/* A span of an arena beyond nr_arenas counts in `all` alone. */
-void cf_waste_add(struct cf_waste *waste, const struct cf_page_span *span);
 
 #endif

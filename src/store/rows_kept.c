@@ -44,6 +44,32 @@ static int insert_waste(struct cf_db *db, const struct cf_waste *waste, struct c
     return status;
 }
 
+static int insert_keepers_of(struct cf_insert *in, uint32_t arena_id,
+                             const struct cf_waste_sum *sum, struct cf_err *err) {
+    int status = CF_OK;
+    for (unsigned i = 0; status == CF_OK && i < CF_NR_KEEPERS; i++) {
+        if (sum->keepers[i].pages == 0)
+            continue;
+        cf_insert_id(in, arena_id);
+        cf_insert_text(in, cf_keeper_name(i));
+        cf_insert_u64(in, sum->keepers[i].pages);
+        cf_insert_u64(in, sum->keepers[i].dead_bytes);
+        status = cf_insert_row(in, err);
+    }
+    return status;
+}
+
+static int insert_keepers(struct cf_db *db, const struct cf_waste *waste, struct cf_err *err) {
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    int status = cf_insert_begin(&in, db, "page_keeper", "arena_id, keeper, pages, dead_bytes",
+                                 err);
+    if (status == CF_OK)
+        status = insert_keepers_of(&in, UINT32_MAX, &waste->all, err);
+    for (size_t i = 0; status == CF_OK && i < waste->nr_arenas; i++)
+        status = insert_keepers_of(&in, (uint32_t)i, &waste->arenas[i], err);
+    return status;
+}
+
 static int insert_page_runs(struct cf_db *db, const struct cf_page_runs *runs,
                             struct cf_err *err) {
     CF_CLEANUP_INSERT struct cf_insert in = {0};
@@ -115,6 +141,8 @@ int cf_rows_kept(struct cf_db *db, const struct cf_kept *kept, struct cf_err *er
     int status = insert_ranges(db, &kept->trim, err);
     if (status == CF_OK)
         status = insert_waste(db, &kept->waste, err);
+    if (status == CF_OK)
+        status = insert_keepers(db, &kept->waste, err);
     if (status == CF_OK)
         status = insert_page_runs(db, &kept->runs, err);
     if (status == CF_OK)

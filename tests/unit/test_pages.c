@@ -12,6 +12,7 @@
 #include "retain/pagepin.h"
 #include "retain/pages.h"
 #include "retain/trim.h"
+#include "retain/waste.h"
 #include "toyheap.h"
 
 enum { PAGE = 4096, NR_ARENAS = 3 };
@@ -100,16 +101,16 @@ static const struct page_case cases[] = {
     {"a live chunk of many pages is one run", 1, "L5ff0 T1000", 0, "RRNNRR",
      "live2R8176 live2N8192 live2R8192 top1R0", {0x3ff0, 0x10, 0, 0, 0x1000, 0, 0}},
     {"cached chunks have their class where nothing lives beside them", 1, "Lff0 t800 t800 T1000",
-     0, "", "live1R4080 dead1R0 top1R0", {0xff0, 0x10, 0, 0, 0x1000, 0x1000, 0}},
+     0, "", "live1R4080 dead1R0 top1R0", {0xff0, 0x10, 0, 0, 0x1000, 0x1000, 0, 0}},
     {"top beside a live chunk is pinned", 1, "L20 T1fd0", 0, "", "mixed1R32 top1R0",
      {0x20, 0x10, 0, 0xfd0, 0x1000, 0, 0}},
     {"main's top goes by brk but for its first bytes", 0, "Lff0 T2000", 0, "",
      "live1R4080 top1R0 releasable1R0", {0xff0, 0x10, 0x1000, 0, 0x1000, 0, 0}},
     {"fences and what is beyond are overhead", 1, "Lff0 Ffe0 #10 #10", 0x103000, "",
-     "live1R4080 dead1R0 overhead1R0", {0xff0, 0x1030, 0, 0, 0, 0, 0xfe0}},
-    {"an overhead byte on a dead page leaves the rest an edge", 1, "Lff0 ~1000 t20 Ffe0 L1000", 0,
-     "", "live1R4080 overhead1R0 dead1R0 live1R4096",
-     {0x1ff0, 0x1010, 0, 0, 0, 0x20, 0xfe0}},
+     "live1R4080 dead1R0 overhead1R0", {0xff0, 0x1030, 0, 0, 0, 0, 0, 0xfe0}},
+    {"beside a cached chunk alone the rest is pinned by the cache", 1, "Lff0 ~1000 t20 Ffe0 L1000",
+     0, "", "live1R4080 overhead1R0 dead1R0 live1R4096",
+     {0x1ff0, 0x1010, 0, 0, 0, 0x20, 0xfe0, 0}},
 };
 
 static void print_runs(const struct cf_page_runs *runs, char *text) {
@@ -212,6 +213,7 @@ struct slow {
     size_t nr_live;
     uint64_t base;
     uint64_t waste[CF_NR_WASTE_CLASSES];
+    struct cf_kept_pages keepers[CF_NR_KEEPERS];
     uint64_t live_of_class[CF_NR_PAGE_CLASSES];
     uint64_t pages_of_class[CF_NR_PAGE_CLASSES];
     char text[MOST_CHUNKS * 8];
@@ -268,14 +270,24 @@ static void share_page(struct slow *slow, size_t page, uint64_t dead) {
         slow->pinned[owners[given % nr]]++;
 }
 
-static enum cf_waste_class waste_of(char byte, bool page_lives) {
+static enum cf_waste_class waste_of(char byte, bool page_lives, enum cf_waste_class free_class) {
     return byte == 'L'   ? CF_WASTE_LIVE
            : byte == 'O' ? CF_WASTE_OVERHEAD
            : byte == 'r' ? CF_WASTE_RELEASABLE
            : page_lives  ? CF_WASTE_PINNED
            : byte == 'T' ? CF_WASTE_TOP
-           : byte == 'F' ? CF_WASTE_EDGE
+           : byte == 'F' ? free_class
                          : CF_WASTE_CACHED;
+}
+
+static void count_keeper(struct slow *slow, const uint64_t of[256], uint64_t dead) {
+    unsigned beside = of['T'] > 0 ? CF_KEEPER_TOP : of['O'] > 0 ? CF_KEEPER_OVERHEAD
+                                                                : CF_KEEPER_HEADER;
+    unsigned chunks = (of['L'] > 0) * CF_KEEPER_LIVE + (of['t'] > 0) * CF_KEEPER_TCACHE +
+                      (of['f'] > 0) * CF_KEEPER_FAST;
+    struct cf_kept_pages *kept = &slow->keepers[chunks > 0 ? chunks : beside];
+    kept->pages++;
+    kept->dead_bytes += dead;
 }
 
 static void count_page(struct slow *slow, size_t page, char resident) {
@@ -297,9 +309,13 @@ static void count_page(struct slow *slow, size_t page, char resident) {
     slow->live_of_class[class] += of['L'];
     if (resident != 'R')
         return;
+    enum cf_waste_class free_class =
+        of['t'] + of['f'] > 0 ? CF_WASTE_CACHE_PINNED : CF_WASTE_EDGE;
+    if (dead > of['r'])
+        count_keeper(slow, of, dead - of['r']);
     for (size_t i = page; i < page + PAGE; i++)
         if (slow->byte[i] != 0)
-            slow->waste[waste_of(slow->byte[i], lives)]++;
+            slow->waste[waste_of(slow->byte[i], lives, free_class)]++;
     if (lives && dead > of['r'])
         share_page(slow, page, dead - of['r']);
 }
@@ -322,6 +338,7 @@ static void compare(const struct slow *slow, const struct result *result, uint32
         all += slow->waste[i];
     }
     assert_int_equal(sum->resident.bytes, all);
+    assert_memory_equal(sum->keepers, slow->keepers, sizeof slow->keepers);
     assert_int_equal(sum->bytes[CF_WASTE_RELEASABLE], result->trim.all.resident.bytes);
     uint64_t pages[CF_NR_PAGE_CLASSES] = {0}, live[CF_NR_PAGE_CLASSES] = {0};
     for (size_t i = 0; i < result->runs.runs.len; i++) {

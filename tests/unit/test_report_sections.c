@@ -47,7 +47,7 @@ static void what_is_not_known_is_not_zero(void **state) {
     (void)state;
     char *text = review_report(review_blind, review_incident, &plain);
     review_says(text, "Where the resident heap goes: unknown");
-    review_says(text, "releasable  unknown");
+    review_says(text, "releasable    unknown");
     review_says(text, "UNKNOWN: ");
     review_says(text, "residency unknown");
     review_says(text, "What was in memory");

@@ -114,8 +114,8 @@ static void fill_tables(struct cf_db *db, const struct judged *judged) {
                    " (NULL, 'live', 1, %d << 20), (NULL, 'releasable', 3, %d << 20),"
                    " (NULL, 'pinned', 4, %d << 20), (NULL, 'top', 5, %d << 20),"
                    " (1, 'top', 5, %d << 20), (NULL, 'overhead', 2, 0), (NULL, 'cached', 6, 0),"
-                   " (NULL, 'edge', 7, 0), (1, 'overhead', 2, 0), (1, 'cached', 6, 0),"
-                   " (1, 'edge', 7, 0)",
+                   " (NULL, 'cache-pinned', 7, 0), (NULL, 'edge', 8, 0), (1, 'overhead', 2, 0),"
+                   " (1, 'cached', 6, 0), (1, 'cache-pinned', 7, 0), (1, 'edge', 8, 0)",
                    judged->live, judged->releasable, judged->pinned, judged->top, judged->top);
     must(db, sql);
     (void)snprintf(sql, sizeof sql,
