@@ -23,6 +23,27 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_trim_range', 'resident_bytes', 'bytes', 'Of these, in memory: what comes back; NULL when nothing says so.'),
 ('v_trim_range', 'how', 'text', 'madvise: inside a free chunk (MADV_DONTNEED); brk: from the main arena''s top.');
 
+CREATE TABLE trim_if (
+    without TEXT PRIMARY KEY,
+    chunks INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    now_bytes INTEGER,
+    then_bytes INTEGER
+);
+
+CREATE VIEW v_trim_if AS
+SELECT without, chunks, bytes, now_bytes, then_bytes, then_bytes - now_bytes AS more_bytes
+FROM trim_if;
+
+INSERT INTO doc (object, "column", unit, text) VALUES
+('v_trim_if', '', '', 'What malloc_trim(0) would give back if some chunks had gone back to their arenas first: each merges with what is free on either side of it, as free() and malloc_consolidate() merge. For the process as it stands; a run without them lays out its blocks anew.'),
+('v_trim_if', 'without', 'text', 'What goes back: thread caches: all that waits in them.'),
+('v_trim_if', 'chunks', 'chunks', 'How many chunks that is.'),
+('v_trim_if', 'bytes', 'bytes', 'Their bytes.'),
+('v_trim_if', 'now_bytes', 'bytes', 'What malloc_trim(0) gives back as it is, and the next free() that drops the tops of threads'' arenas; NULL when nothing says what is resident.'),
+('v_trim_if', 'then_bytes', 'bytes', 'The same without these chunks.'),
+('v_trim_if', 'more_bytes', 'bytes', 'The difference.');
+
 CREATE TABLE waste (
     arena_id INTEGER,
     class TEXT NOT NULL,

@@ -47,7 +47,7 @@ CREATE TABLE fact (
     dead_cache_chunks INTEGER,
     dead_cache_bytes INTEGER,
     cached_bytes INTEGER,
-    tcache_resident_bytes INTEGER,
+    tcache_gain_bytes INTEGER,
     main_top_bytes INTEGER,
     retained_free_bytes INTEGER,
     releasable_bytes INTEGER,
@@ -55,6 +55,8 @@ CREATE TABLE fact (
     top_cached_bytes INTEGER,
     edge_bytes INTEGER,
     cache_pinned_bytes INTEGER,
+    stuck_bytes INTEGER,
+    top_resident_bytes INTEGER,
     arena_fixed_bytes INTEGER,
     leak_bytes INTEGER,
     leak_chunks INTEGER,
@@ -174,7 +176,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'dead_cache_chunks', 'chunks', 'Chunks in them.'),
 ('v_fact', 'dead_cache_bytes', 'bytes', 'Their bytes.'),
 ('v_fact', 'cached_bytes', 'bytes', 'Resident bytes of thread caches and fastbins (v_waste cached).'),
-('v_fact', 'tcache_resident_bytes', 'bytes', 'What of tcache_bytes can be in memory at the most.'),
+('v_fact', 'tcache_gain_bytes', 'bytes', 'What malloc_trim(0) would give back beyond what it does now if all thread caches were empty.'),
 ('v_fact', 'main_top_bytes', 'bytes', 'Top of the main arena.'),
 ('v_fact', 'retained_free_bytes', 'bytes', 'Resident bytes of the arenas that are dead: releasable, pinned, top, cached, cache-pinned, edge.'),
 ('v_fact', 'releasable_bytes', 'bytes', 'What malloc_trim(0) would give back.'),
@@ -182,6 +184,8 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'top_cached_bytes', 'bytes', 'Resident bytes of tops, tcaches and fastbins.'),
 ('v_fact', 'edge_bytes', 'bytes', 'Resident free bytes in pieces that fill no whole page.'),
 ('v_fact', 'cache_pinned_bytes', 'bytes', 'Resident free bytes on pages that no live chunk keeps, but chunks in caches.'),
+('v_fact', 'stuck_bytes', 'bytes', 'Of retained_free_bytes, what malloc_trim(0) would not give back.'),
+('v_fact', 'top_resident_bytes', 'bytes', 'Resident bytes of tops on pages without live chunks, but what malloc_trim(0) gives back.'),
 ('v_fact', 'arena_fixed_bytes', 'bytes', 'What the arenas beside main cost just by being there: their overhead, tops, edges. Not their caches: those belong to threads.'),
 ('v_fact', 'leak_bytes', 'bytes', 'Live chunks that nothing reaches; NULL: not examined.'),
 ('v_fact', 'leak_chunks', 'chunks', 'How many.'),
@@ -265,7 +269,7 @@ FROM verdict, v_fact;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_verdict', '', '', 'One row: which of the reasons it was that the process holds its memory.'),
-('v_verdict', 'code', 'text', 'corrupt, leak, cached, arena-blowup, not-returned, retention, in-use, outside-malloc, other-allocator, healthy, unknown.'),
+('v_verdict', 'code', 'text', 'corrupt, leak, cached, arena-blowup, not-returned (most of what is free would come back by malloc_trim), fragmented (most would not), retention, in-use, outside-malloc, other-allocator, healthy, unknown.'),
 ('v_verdict', 'headline', 'text', 'The judgement in a sentence.'),
 ('v_verdict', 'confidence', 'text', 'high, medium, low: how far the evidence carries.'),
 ('v_verdict', 'resident_bytes', 'bytes', 'Anonymous memory of the process that was in memory.'),
@@ -301,7 +305,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_finding', 'advice', 'text', 'What to do; NULL: nothing.'),
 ('v_finding', 'bytes', 'bytes', 'How much memory it is about; of an advice, what it would give back.'),
 ('v_finding', 'confidence', 'text', 'high, medium, low.'),
-('v_finding', 'exactness', 'text', 'exact; at-least: residency was judged by content; bound: no more than this.'),
+('v_finding', 'exactness', 'text', 'exact; at-least: residency was judged by content; bound: no more than this; estimate: computed for the process as it stands, for a setting that the next run would have.'),
 ('v_finding', 'sql', 'text', 'The query behind the number.');
 
 INSERT INTO example_query (title, sql) VALUES

@@ -70,6 +70,8 @@ FROM (SELECT count(*) AS arenas, sum(coalesce(system_bytes, mapped_bytes) > 0) A
 UPDATE fact SET live_resident_bytes = w.live + mmapped_resident_bytes,
     retained_free_bytes = w.releasable + w.pinned + w.top + w.cached + w.cache_pinned + w.edge,
     releasable_bytes = w.releasable, pinned_bytes = w.pinned,
+    top_resident_bytes = w.top,
+    stuck_bytes = w.pinned + w.top + w.cached + w.cache_pinned + w.edge,
     cached_bytes = w.cached, cache_pinned_bytes = w.cache_pinned,
     top_cached_bytes = w.top + w.cached, edge_bytes = w.edge, arena_fixed_bytes = w.fixed
 FROM (SELECT sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'live') AS live,
@@ -244,7 +246,7 @@ UPDATE fact SET missing_heap_bytes =
 -- What can be in memory of sums of chunks, which are address space.
 UPDATE fact SET leak_resident_bytes = min(leak_bytes, live_resident_bytes),
     leak_absent_bytes = nullif(max(leak_bytes - live_resident_bytes, 0), 0),
-    tcache_resident_bytes = min(tcache_bytes, cached_bytes),
+    tcache_gain_bytes = (SELECT more_bytes FROM v_trim_if WHERE without = 'thread caches'),
     kept_large_bytes = min(kept_large_bytes, coalesce(retained_free_bytes, kept_large_bytes));
 
 -- What follows from those.

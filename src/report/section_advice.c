@@ -21,6 +21,8 @@ static const struct cf_column advice_columns[] = {
 static enum cf_mark mark_named(const char *exactness) {
     if (strcmp(exactness, "bound") == 0)
         return CF_MARK_BOUND;
+    if (strcmp(exactness, "estimate") == 0)
+        return CF_MARK_ABOUT;
     return strcmp(exactness, "at-least") == 0 ? CF_MARK_AT_LEAST : CF_MARK_EXACT;
 }
 

@@ -61,6 +61,49 @@ static int sweep_pages(const struct cf_context *ctx, const struct cf_chunkmap *m
     return status;
 }
 
+static struct cf_resident_bytes given_back(const struct cf_trim_rule *rule,
+                                           const struct cf_trim *trim,
+                                           const struct cf_freeing *freeing) {
+    struct cf_resident_bytes sum = trim->all.resident;
+    for (size_t i = 0; i < freeing->nr_arenas; i++)
+        if (!rule->arenas[i].is_main) {
+            sum.known = sum.known && freeing->arenas[i].resident.known;
+            sum.bytes += freeing->arenas[i].resident.bytes;
+        }
+    return sum;
+}
+
+int cf_kept_trim_if(const struct cf_ptmalloc *pt, const struct cf_kept *kept,
+                    const struct cf_trim_change *change, struct cf_trim_if *out,
+                    struct cf_err *err) {
+    const struct cf_chunkmap *map = cf_ptmalloc_map(pt);
+    struct cf_trim trim = {.nr_arenas = 0};
+    struct cf_freeing freeing = {.nr_arenas = 0};
+    int status = cf_trim_simulate_if(map, &kept->rule, &kept->residency, change, &trim, err);
+    if (status == CF_OK)
+        status = cf_freeing_find(map, &kept->rule, &kept->residency, &trim, &freeing, err);
+    if (status == CF_OK) {
+        out->now = given_back(&kept->rule, &kept->trim, &kept->freeing);
+        out->then = given_back(&kept->rule, &trim, &freeing);
+    }
+    cf_freeing_fini(&freeing);
+    cf_trim_fini(&trim);
+    return status;
+}
+
+static int trim_without_caches(const struct cf_ptmalloc *pt, struct cf_kept *kept,
+                               struct cf_err *err) {
+    struct cf_trim_if *out = &kept->without_caches;
+    for (size_t i = 0; i < cf_ptmalloc_nr_tcaches(pt); i++) {
+        out->chunks += cf_ptmalloc_tcache(pt, i)->chunks;
+        out->bytes += cf_ptmalloc_tcache(pt, i)->bytes;
+    }
+    if (out->chunks == 0)
+        return CF_OK;
+    const struct cf_trim_change change = {.caches = true};
+    return cf_kept_trim_if(pt, kept, &change, out, err);
+}
+
 int cf_kept_trim(const struct cf_context *ctx, const struct cf_ptmalloc *pt, struct cf_kept *kept,
                  struct cf_err *err) {
     const struct cf_chunkmap *map = cf_ptmalloc_map(pt);
@@ -73,6 +116,8 @@ int cf_kept_trim(const struct cf_context *ctx, const struct cf_ptmalloc *pt, str
     if (status == CF_OK)
         status = cf_freeing_find(map, &kept->rule, &kept->residency, &kept->trim, &kept->freeing,
                                  err);
+    if (status == CF_OK)
+        status = trim_without_caches(pt, kept, err);
     return status;
 }
 

@@ -19,10 +19,20 @@
 #include "corefrag.h"
 #include "ptmalloc/heap.h"
 
+/* What malloc_trim(0) would give back if some chunks went back to their arenas first, with what
+ * free() drops of threads' arenas once these have merged: malloc_trim never touches their tops. */
+struct cf_trim_if {
+    uint64_t chunks; /* that would go back; 0: nobody asked, since there is none */
+    uint64_t bytes;
+    struct cf_resident_bytes now;  /* without the change */
+    struct cf_resident_bytes then;
+};
+
 struct cf_kept {
     struct cf_residency residency;
     struct cf_trim_rule rule;
     struct cf_trim trim;
+    struct cf_trim_if without_caches; /* all thread caches empty */
     struct cf_freeing freeing;
     struct cf_waste waste;
     struct cf_page_runs runs;
@@ -31,10 +41,17 @@ struct cf_kept {
     struct cf_top_pins top_pins;
 };
 
-/* What malloc_trim(0) and free() would give back. `kept` is all zero but for `types`;
- * cf_kept_fini() afterwards, whether this succeeds or not. Fails only for lack of memory. */
+/* What malloc_trim(0) and free() would give back, also without thread caches. `kept` is all zero
+ * but for `types`; cf_kept_fini() afterwards, whether this succeeds or not. Fails only for lack of
+ * memory. */
 int cf_kept_trim(const struct cf_context *ctx, const struct cf_ptmalloc *pt, struct cf_kept *kept,
                  struct cf_err *err);
+
+/* `out`'s chunks and bytes are the caller's. After cf_kept_trim(), of which nothing changes. Fails
+ * only for lack of memory. */
+int cf_kept_trim_if(const struct cf_ptmalloc *pt, const struct cf_kept *kept,
+                    const struct cf_trim_change *change, struct cf_trim_if *out,
+                    struct cf_err *err);
 
 /* The rest, after cf_kept_trim(): pages and pins. What that one found is only read. */
 int cf_kept_pins(const struct cf_context *ctx, const struct cf_ptmalloc *pt, struct cf_kept *kept,

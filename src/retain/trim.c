@@ -23,9 +23,10 @@ struct trimmer {
     const struct cf_trim_rule *rule;
     const struct cf_residency *residency;
     struct cf_trim *trim;
+    const struct cf_trim_change *change; /* NULL: none, and ranges are kept */
     const struct cf_heap *heap;
     bool open;
-    bool last_fast; /* the open chunk's last part came from a fastbin */
+    bool last_fast; /* the open chunk's last part came from a fastbin, or is given back */
     uint64_t start;
     uint64_t end;
 };
@@ -47,15 +48,18 @@ static void add_to_sum(struct cf_trim_sum *sum, const struct cf_trim_range *rang
 
 static int add_range(struct trimmer *t, uint64_t addr, uint64_t bytes, enum cf_trim_how how,
                      struct cf_err *err) {
-    struct cf_trim_range *range = cf_array_push(&t->trim->ranges);
-    if (range == NULL)
-        return cf_err_nomem(err, sizeof *range, "a range of malloc_trim");
-    *range = (struct cf_trim_range){
+    const struct cf_trim_range range = {
         .addr = addr, .bytes = bytes, .arena_id = t->heap->arena_id, .how = how,
         .resident = cf_residency_count(t->residency, addr, addr + bytes),
     };
-    add_to_sum(&t->trim->arenas[t->heap->arena_id], range);
-    add_to_sum(&t->trim->all, range);
+    add_to_sum(&t->trim->arenas[t->heap->arena_id], &range);
+    add_to_sum(&t->trim->all, &range);
+    if (t->change != NULL)
+        return CF_OK;
+    struct cf_trim_range *kept = cf_array_push(&t->trim->ranges);
+    if (kept == NULL)
+        return cf_err_nomem(err, sizeof *kept, "a range of malloc_trim");
+    *kept = range;
     return CF_OK;
 }
 
@@ -111,34 +115,52 @@ static int take_chunk(struct trimmer *t, const struct cf_chunk *chunk, struct cf
     return CF_OK;
 }
 
-/* The chunk that starts at `unit`, whose dead bit is set. */
+/* The chunk that starts at `unit`, which is dead or given back (`joins`: merges with all that is
+ * dead beside it). */
 static struct cf_chunk dead_chunk(const struct cf_planes *planes, const struct cf_heap *heap,
-                                  size_t unit, size_t units, const struct cf_odd **odd) {
+                                  size_t unit, size_t units, bool joins,
+                                  const struct cf_odd **odd) {
     size_t next = cf_planes_next_start(planes, heap, unit + 1, units);
     struct cf_chunk chunk = {
         .addr = cf_planes_base(planes, heap) + ((uint64_t)unit << planes->unit_shift),
         .bytes = (uint64_t)(next - unit) << planes->unit_shift,
         .heap_id = heap->id,
     };
-    bool fast = cf_plane_bit(planes->states, heap->plane_word, unit + 1);
-    chunk.state = fast ? CF_CHUNK_FAST : CF_CHUNK_FREE;
+    chunk.state = joins ? CF_CHUNK_FAST : CF_CHUNK_FREE;
     if (*odd < planes->odds + planes->nr_odds && (*odd)->addr == chunk.addr)
         chunk.state = (*odd)++->state;
     return chunk;
 }
 
-static int take_dead(struct trimmer *t, const struct cf_planes *planes, size_t units,
-                     uint64_t dead, size_t word, const struct cf_odd **odd, struct cf_err *err) {
+static int take_dead(struct trimmer *t, const struct cf_planes *planes, size_t word,
+                     uint64_t dead, uint64_t joining, const struct cf_odd **odd,
+                     struct cf_err *err) {
+    size_t units = cf_planes_units(planes, t->heap);
     for (; dead != 0; dead &= dead - 1) {
-        size_t unit = (word << 6) + (size_t)__builtin_ctzll(dead);
+        int bit = __builtin_ctzll(dead);
+        size_t unit = (word << 6) + (size_t)bit;
         if (unit >= units)
             break;
-        struct cf_chunk chunk = dead_chunk(planes, t->heap, unit, units, odd);
+        struct cf_chunk chunk =
+            dead_chunk(planes, t->heap, unit, units, joining >> bit & 1, odd);
         int rc = take_chunk(t, &chunk, err);
         if (rc != CF_OK)
             return rc;
     }
     return CF_OK;
+}
+
+/* Of a word's starts those of fast chunks and of what the change gives back. */
+static uint64_t joining_of(const struct trimmer *t, const struct cf_planes *planes, size_t word) {
+    size_t at = t->heap->plane_word + word;
+    uint64_t starts = planes->starts[at];
+    uint64_t second = planes->states[at] >> 1 | planes->states[at + 1] << 63;
+    uint64_t joining = starts & planes->states[at] & second; /* fast */
+    if (t->change != NULL && t->change->caches)
+        joining |= starts & ~planes->states[at] & second; /* tcache */
+    if (t->change != NULL && t->change->freed != NULL)
+        joining |= starts & t->change->freed[at];
+    return joining;
 }
 
 /*
@@ -155,15 +177,15 @@ static int trim_heap(struct trimmer *t, const struct cf_planes *planes, struct c
     bool by_word = ((uint64_t)64 << planes->unit_shift) < t->rule->page_bytes;
     uint64_t next_odd = odd < planes->odds + planes->nr_odds ? odd->addr : UINT64_MAX;
     for (size_t word = 0; word << 6 < units; word++) {
-        uint64_t dead = starts[word] & states[word];
+        uint64_t joining = joining_of(t, planes, word);
+        uint64_t dead = (starts[word] & states[word]) | joining;
         if (dead == 0)
             continue;
-        uint64_t second = states[word] >> 1 | states[word + 1] << 63;
         uint64_t end = cf_planes_base(planes, t->heap) +
                        ((uint64_t)(word + 1) << 6 << planes->unit_shift);
-        if (by_word && (dead & second) == 0 && !(t->open && t->last_fast) && next_odd >= end)
+        if (by_word && joining == 0 && !(t->open && t->last_fast) && next_odd >= end)
             dead &= 1ull << (63 - __builtin_clzll(starts[word]));
-        int rc = take_dead(t, planes, units, dead, word, &odd, err);
+        int rc = take_dead(t, planes, word, dead, joining, &odd, err);
         if (rc != CF_OK)
             return rc;
         next_odd = odd < planes->odds + planes->nr_odds ? odd->addr : UINT64_MAX;
@@ -171,9 +193,9 @@ static int trim_heap(struct trimmer *t, const struct cf_planes *planes, struct c
     return close_chunk(t, err);
 }
 
-int cf_trim_simulate(const struct cf_chunkmap *map, const struct cf_trim_rule *rule,
-                     const struct cf_residency *residency, struct cf_trim *out,
-                     struct cf_err *err) {
+int cf_trim_simulate_if(const struct cf_chunkmap *map, const struct cf_trim_rule *rule,
+                        const struct cf_residency *residency, const struct cf_trim_change *change,
+                        struct cf_trim *out, struct cf_err *err) {
     struct cf_trim trim = {.nr_arenas = rule->nr_arenas};
     trim.arenas = calloc(rule->nr_arenas + 1, sizeof *trim.arenas);
     if (trim.arenas == NULL)
@@ -182,7 +204,9 @@ int cf_trim_simulate(const struct cf_chunkmap *map, const struct cf_trim_rule *r
         trim.arenas[i].resident.known = trim.arenas[i].top_resident.known = true;
     trim.all.resident.known = trim.all.top_resident.known = true;
 
-    struct trimmer t = {.rule = rule, .residency = residency, .trim = &trim};
+    struct trimmer t = {
+        .rule = rule, .residency = residency, .trim = &trim, .change = change,
+    };
     for (size_t i = 0; i < cf_chunkmap_nr_heaps(map); i++) {
         t.heap = cf_chunkmap_heap(map, i);
         if (t.heap->arena_id >= rule->nr_arenas || !rule->arenas[t.heap->arena_id].trimmed)
@@ -195,6 +219,12 @@ int cf_trim_simulate(const struct cf_chunkmap *map, const struct cf_trim_rule *r
     }
     *out = trim;
     return CF_OK;
+}
+
+int cf_trim_simulate(const struct cf_chunkmap *map, const struct cf_trim_rule *rule,
+                     const struct cf_residency *residency, struct cf_trim *out,
+                     struct cf_err *err) {
+    return cf_trim_simulate_if(map, rule, residency, NULL, out, err);
 }
 
 void cf_trim_fini(struct cf_trim *trim) {

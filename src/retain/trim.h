@@ -72,6 +72,18 @@ int cf_trim_simulate(const struct cf_chunkmap *map, const struct cf_trim_rule *r
                      struct cf_err *err);
 void cf_trim_fini(struct cf_trim *trim);
 
+/* What is given back to its arena before malloc_trim(0), beside what is dead already. */
+struct cf_trim_change {
+    bool caches;           /* all that waits in thread caches */
+    const uint64_t *freed; /* bits of live chunks, each at its start as in cf_planes; NULL: none */
+};
+
+/* The same after the change; ranges are not kept, only their sums. A chunk that is given back
+ * merges as a fast one does: with what is dead on either side, and with the top. */
+int cf_trim_simulate_if(const struct cf_chunkmap *map, const struct cf_trim_rule *rule,
+                        const struct cf_residency *residency, const struct cf_trim_change *change,
+                        struct cf_trim *out, struct cf_err *err);
+
 /* Index of the first range that ends above `addr`; ranges.len when there is none. */
 size_t cf_trim_lower_bound(const struct cf_trim *trim, uint64_t addr);
 /* Resident bytes of the ranges inside [start, end); known as cf_residency_count() has it, and 0

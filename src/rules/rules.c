@@ -40,13 +40,25 @@
     "caches > 0 AND cached_bytes >= 2 * " MIB " AND cached_bytes * 2 >= heap_resident_bytes"      \
     " AND tcache_bytes * 2 >= cached_bytes"
 #define MUCH_KEPT                                                                                  \
-    "retained_free_bytes >= 4 * " MIB " AND retained_percent >= 40"                              \
-    " AND (releasable_bytes + pinned_bytes) * 4 >= retained_free_bytes"
+    "retained_free_bytes >= 4 * " MIB " AND retained_percent >= 40"
+/* By malloc_trim(0), or not. */
+#define MOST_COMES_BACK MUCH_KEPT " AND releasable_bytes * 2 >= retained_free_bytes"
+#define MOST_IS_STUCK                                                                              \
+    MUCH_KEPT " AND releasable_bytes * 2 < retained_free_bytes"                                    \
+    " AND (pinned_bytes + cache_pinned_bytes + edge_bytes) * 2 >= stuck_bytes"
+#define MOST_IS_IN_TOPS                                                                            \
+    MUCH_KEPT " AND releasable_bytes * 2 < retained_free_bytes"                                    \
+    " AND top_resident_bytes >= 16 * " MIB " AND top_resident_bytes * 2 >= stuck_bytes"
 #define ONE_KIND_PILES_UP                                                                          \
     "live_bytes >= 16 * " MIB " AND big_percent >= 50 AND big_chunks >= 10000"                   \
     " AND live_resident_bytes * 2 >= heap_resident_bytes"
 #define MUCH_LIVE                                                                                  \
     "heap_resident_bytes >= 16 * " MIB " AND live_resident_bytes * 2 >= heap_resident_bytes"
+
+/* A remedy is worth a line from a twentieth of the resident heap on, or 16 MiB. */
+#define WORTH_IT(bytes)                                                                            \
+    "(" bytes " >= 16 * " MIB " OR (" bytes " >= page_bytes AND " bytes                           \
+    " * 20 >= heap_resident_bytes))"
 
 /* What the sentences of several verdicts have in common. */
 #define IN_SPACE                                                                                   \
@@ -252,8 +264,33 @@ const struct cf_rule cf_rules[] = {
         .sql = "SELECT class, sum(bytes) FROM v_waste WHERE arena_id > 0 GROUP BY class",
     },
     {
+        .code = "fragmented", .verdict = "fragmented", .severity = "critical",
+        .when = MOST_IS_STUCK,
+        .bytes = "stuck_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
+        .title = "FRAGMENTED: {retained_free_bytes:bytes} of {heap_resident_bytes:bytes} resident "
+                 "heap is free, and {stuck_bytes:bytes} of it cannot go back: what is live or "
+                 "cached stands on the same pages.",
+        .detail = NO_LEAK TRIM_NOW PINNED ". [{cache_pinned_bytes:Amount} is kept by cached chunks "
+                  "alone.]",
+        .advice = NULL,
+        .sql = "SELECT * FROM v_page_keeper WHERE arena_id IS NULL ORDER BY dead_bytes DESC",
+    },
+    {
+        .code = "held-in-tops", .verdict = "fragmented", .severity = "critical",
+        .when = MOST_IS_IN_TOPS,
+        .bytes = "stuck_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
+        .title = "FREED, AND HELD IN TOPS: {retained_free_bytes:bytes} of "
+                 "{heap_resident_bytes:bytes} resident heap is free, {top_resident_bytes:bytes} "
+                 "of it at the upper ends of arenas, where malloc_trim(0) does not reach.",
+        .detail = NO_LEAK TRIM_NOW PINNED ". free() gives back the top of a thread's arena only "
+                  "beyond trim_threshold[ ({trim_threshold:bytes} here)].",
+        .advice = "MALLOC_TRIM_THRESHOLD_=131072 (or mallopt(M_TRIM_THRESHOLD, 131072)) keeps the "
+                  "threshold from growing, and with it mmap_threshold",
+        .sql = "SELECT arena_id, bytes FROM v_waste WHERE class = 'top' ORDER BY bytes DESC",
+    },
+    {
         .code = "not-returned", .verdict = "not-returned", .severity = "critical",
-        .when = MUCH_KEPT,
+        .when = MOST_COMES_BACK,
         .bytes = "retained_free_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
         .title = "FREED BUT NOT RETURNED: {retained_free_bytes:bytes} of "
                  "{heap_resident_bytes:bytes} resident heap is free memory that glibc still holds.",
@@ -385,16 +422,18 @@ const struct cf_rule cf_rules[] = {
     },
     {
         .code = "what-if-tcache", .severity = "what-if",
-        .when = "caches > 0 AND cached_bytes >= " MIB " AND tcache_bytes * 2 >= cached_bytes",
-        .bytes = "tcache_resident_bytes",
-        .confidence = "'medium'", .exactness = "'bound'",
-        .title = "Without thread caches (glibc.malloc.tcache_count=0) up to "
-                 "{tcache_resident_bytes:bytes} more could go back, beyond what malloc_trim(0) "
-                 "gives now",
-        .detail = "What caches hold would lie in bins, where neighbours merge; how much of that "
-                  "fills whole pages shows only in a run without them, which takes a lock a block.",
-        .advice = "GLIBC_TUNABLES=glibc.malloc.tcache_count=0, or fewer threads",
-        .sql = "SELECT * FROM v_tcache ORDER BY bytes DESC",
+        .when = "caches > 0 AND " WORTH_IT("tcache_gain_bytes"),
+        .bytes = "tcache_gain_bytes",
+        .confidence = "'medium'", .exactness = "'estimate'",
+        .title = "Without thread caches (glibc.malloc.tcache_count=0) malloc_trim(0) would give "
+                 "back {tcache_gain_bytes:bytes} more than it does now",
+        .detail = "{tcache_bytes:Amount} in {caches:count} thread cache{caches:s} would lie in "
+                  "bins and merge with what is free beside it into whole pages. Computed for the "
+                  "process as it stands: a run without caches lays its blocks out anew, and takes "
+                  "an arena's lock for each small block. glibc 2.26 and later.",
+        .advice = "GLIBC_TUNABLES=glibc.malloc.tcache_count=0 (or less than its 7 chunks of each "
+                  "size; a thread that ends empties its cache), together with malloc_trim(0)",
+        .sql = "SELECT * FROM v_trim_if",
     },
     {
         .code = "what-if-thresholds", .severity = "what-if",

@@ -21,7 +21,7 @@ struct cf_rule {
     const char *when;       /* SQL over the facts, true when the rule speaks */
     const char *bytes;      /* SQL over the facts: what it is about */
     const char *confidence; /* SQL over the facts: 'high', 'medium' or 'low' */
-    const char *exactness;  /* SQL over the facts: 'exact', 'at-least' or 'bound' */
+    const char *exactness;  /* SQL over the facts: 'exact', 'at-least', 'bound' or 'estimate' */
     const char *title;      /* templates */
     const char *detail;
     const char *advice;     /* NULL: nothing to do */

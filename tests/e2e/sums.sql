@@ -171,7 +171,7 @@ SELECT 'hole', hole_id, resident_bytes, size_bytes FROM v_hole WHERE resident_by
 
 --- the waterfall of an arena is its resident bytes
 SELECT a.arena_id, a.resident_bytes, sum(w.bytes) FROM v_arena a LEFT JOIN v_waste w USING (arena_id)
-GROUP BY a.arena_id HAVING a.resident_bytes IS NOT sum(w.bytes) OR count(*) <> 7;
+GROUP BY a.arena_id HAVING a.resident_bytes IS NOT sum(w.bytes) OR count(*) <> 8;
 
 --- the waterfalls of the arenas add up to that of all
 SELECT class, sum(iif(arena_id IS NULL, 0, bytes)) arenas, sum(iif(arena_id IS NULL, bytes, 0)) whole

@@ -36,4 +36,4 @@ GROUP BY v.retained_free_bytes HAVING v.retained_free_bytes IS NOT sum(w.bytes);
 
 --- every finding has its title, its query, and says how exact it is
 SELECT code, title, exactness FROM v_finding
-WHERE exactness NOT IN ('exact', 'at-least', 'bound') OR sql IS NULL OR title IS NULL;
+WHERE exactness NOT IN ('exact', 'at-least', 'bound', 'estimate') OR sql IS NULL OR title IS NULL;

@@ -3,8 +3,22 @@
 
 --- no class of waste is unknown or negative
 SELECT * FROM v_waste
-WHERE class NOT IN ('live', 'overhead', 'releasable', 'pinned', 'top', 'cached', 'edge')
+WHERE class NOT IN ('live', 'overhead', 'releasable', 'pinned', 'top', 'cached', 'cache-pinned', 'edge')
    OR bytes < 0;
+
+--- the pages that somebody keeps hold what malloc_trim leaves, and no more than fits on them
+--- needs residency
+SELECT w.arena_id, w.bytes, k.bytes AS kept FROM
+    (SELECT arena_id, sum(bytes) AS bytes FROM v_waste
+     WHERE class NOT IN ('live', 'overhead', 'releasable') GROUP BY arena_id) w LEFT JOIN
+    (SELECT arena_id, sum(dead_bytes) AS bytes, sum(pages) AS pages FROM v_page_keeper
+     GROUP BY arena_id) k ON k.arena_id IS w.arena_id
+WHERE w.bytes <> coalesce(k.bytes, 0) OR k.bytes > k.pages * 4096;
+
+--- without thread caches malloc_trim gives back no less, and no more than is in memory
+--- needs residency
+SELECT * FROM v_trim_if
+WHERE more_bytes < 0 OR then_bytes > (SELECT heap_resident_bytes FROM v_fact);
 
 --- every live chunk is in at most one row of page pins
 SELECT p.arena_id, p.size_bytes, sum(p.chunks) pinning, s.chunks

@@ -137,6 +137,10 @@ static void each_incident_gets_its_verdict(void **state) {
         /* verdict, arenas, live, releasable, pinned, top, outside, leaked */
         {"not-returned", 48, 2, 50, 3, 6, 1, 0},
         {"not-returned", 1, 3, 25, 1, 0, 1, 0},
+        {"fragmented", 4, 10, 12, 20, 2, 1, 0},
+        {"not-returned", 4, 10, 12, 10, 2, 1, 0}, /* half of it would come back */
+        {"fragmented", 1, 3, 9, 2, 17, 1, 0},     /* in tops */
+        {"healthy", 1, 3, 4, 1, 7, 1, 0},         /* in tops, but nobody is paged for 7 MiB */
         {"healthy", 1, 3, 1, 1, 1, 1, 0},    /* the same shares, but nobody is paged for 3 MiB */
         {"arena-blowup", 40, 1, 0, 0, 8, 1, 0},
         {"healthy", 8, 1, 0, 0, 8, 1, 0},    /* eight arenas are what glibc makes anyway */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ptmalloc/planes.h"
 #include "retain/trim.h"
 #include "toyheap.h"
 
@@ -306,12 +307,70 @@ static void random_heaps_are_trimmed_as_glibc_does(void **state) {
     free(got);
 }
 
+/* Given back: what waits in thread caches, and each live chunk by chance. */
+static uint64_t *give_back(struct model *model, const struct cf_chunkmap *map, uint64_t *seed) {
+    const struct cf_planes *planes = cf_chunkmap_planes(map);
+    const struct cf_heap *heap = cf_chunkmap_heap(map, 0);
+    uint64_t *freed = calloc(planes->nr_words, sizeof *freed);
+    assert_non_null(freed);
+    for (size_t i = 0; i < model->nr; i++) {
+        struct piece *piece = &model->pieces[i];
+        if (piece->kind == 'L' && random_below(seed, 3) == 0) {
+            uint64_t unit = (piece->addr - cf_planes_base(planes, heap)) >> planes->unit_shift;
+            freed[heap->plane_word + (unit >> 6)] |= 1ull << (unit & 63);
+            piece->kind = 'f';
+        } else if (piece->kind == 't') {
+            piece->kind = 'f';
+        }
+    }
+    return freed;
+}
+
+static uint64_t sum_of_ranges(const char *text) {
+    uint64_t sum = 0;
+    for (const char *at = strchr(text, '+'); at != NULL; at = strchr(at + 1, '+'))
+        sum += strtoull(at + 1, NULL, 16);
+    return sum;
+}
+
+static void what_would_be_given_back_is_trimmed_as_glibc_does(void **state) {
+    (void)state;
+    struct model *model = calloc(1, sizeof *model);
+    char *wanted = calloc(MOST, 64);
+    assert_true(model != NULL && wanted != NULL);
+    for (uint64_t round = 0; round < 400; round++) {
+        uint64_t seed = round * 37 + 3;
+        make_model(model, &seed, 0x7f0000000000);
+        struct toy_heap heap = {.arena_id = (uint32_t)(round & 1), .start = 0x7f0000000000,
+                                .first_chunk = 0x7f0000000000, .chunks = model->text};
+        struct cf_chunkmap *map = toy_map(8, &heap, 1);
+        struct cf_trim_rule rule = toy_rule(8, map, 2);
+        struct cf_residency residency = toy_residency(&all_resident);
+        uint64_t *freed = give_back(model, map, &seed);
+        const struct cf_trim_change change = {.caches = true, .freed = freed};
+        struct cf_trim trim;
+        assert_int_equal(cf_trim_simulate_if(map, &rule, &residency, &change, &trim, NULL), CF_OK);
+        consolidate_all(model, &seed);
+        wanted[0] = '\0';
+        trim_model(model, (round & 1) == 0, wanted);
+        assert_int_equal(trim.all.resident.bytes, sum_of_ranges(wanted));
+        assert_int_equal(trim.ranges.len, 0);
+        cf_trim_fini(&trim);
+        free(freed);
+        cf_trim_rule_fini(&rule);
+        cf_chunkmap_free(map);
+    }
+    free(model);
+    free(wanted);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_rule_holds_at_its_edges),
         cmocka_unit_test(the_situation_of_the_process_counts),
         cmocka_unit_test(only_resident_bytes_are_promised),
         cmocka_unit_test(random_heaps_are_trimmed_as_glibc_does),
+        cmocka_unit_test(what_would_be_given_back_is_trimmed_as_glibc_does),
     };
     return cmocka_run_group_tests_name("trim", tests, NULL, NULL);
 }
