@@ -10,7 +10,8 @@ UPDATE fact SET outcome = m.outcome, complete = m.complete, missing_bytes = m.mi
     anonymous_dumped = m.anonymous_dumped, residency_exact = m.residency_exact,
     residency_source = m.residency_source, examined = m.examined, producer = m.producer,
     page_bytes = m.page_bytes, cpus = m.cpus, arena_limit = m.arena_limit,
-    arena_limit_formula = m.arena_limit_formula, abort_message = m.abort_message
+    arena_limit_formula = m.arena_limit_formula, abort_message = m.abort_message,
+    refused_glibc = m.refused_glibc
 FROM (SELECT
     CAST(max(value) FILTER (WHERE key = 'outcome') AS INTEGER) AS outcome,
     CAST(max(value) FILTER (WHERE key = 'core_complete') AS INTEGER) AS complete,
@@ -24,7 +25,8 @@ FROM (SELECT
     CAST(max(value) FILTER (WHERE key = 'cpus') AS INTEGER) AS cpus,
     CAST(max(value) FILTER (WHERE key = 'arena_limit') AS INTEGER) AS arena_limit,
     max(value) FILTER (WHERE key = 'arena_limit_formula') AS arena_limit_formula,
-    nullif(max(value) FILTER (WHERE key = 'abort_message'), '') AS abort_message
+    nullif(max(value) FILTER (WHERE key = 'abort_message'), '') AS abort_message,
+    max(value) FILTER (WHERE key = 'malloc_refused') AS refused_glibc
     FROM meta) m;
 
 UPDATE fact SET arena_max = t.arena_max, trim_threshold = t.trim_threshold,

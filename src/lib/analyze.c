@@ -173,6 +173,7 @@ static int store_meta(struct run *run, enum cf_outcome outcome, struct cf_err *e
     const struct cf_meta meta = {
         .core_path = run->core_path,
         .libc = cf_reading_libc(&run->reading),
+        .libc_release = run->reading.witness.release,
         .located_by = cf_witness_located_by(&run->reading.witness),
         .chunks = chunks_name(run->options->chunks),
         .nr_unwound = cf_frames_nr_unwound(run->frames),

@@ -94,13 +94,12 @@ static uint64_t heap_bytes(const struct cf_chunkmap *map) {
 /* How libc is known: where the modules or the core's texts name it. */
 static void add_libc(const struct cf_reading *reading, struct cf_table *table) {
     const struct cf_module *module = cf_reading_libc(reading);
-    char release[16] = "";
+    const char *release = reading->witness.release;
     char build_id[2 * CF_BUILD_ID_MAX + 1] = "";
-    bool has_release = cf_module_glibc_release(reading->mem, module, release, sizeof release);
     if (module != NULL)
         cf_module_build_id_text(module, build_id);
     cf_table_fact(table, "libc", "%s%s%s", module == NULL ? "unknown" : module->path,
-                  has_release ? ", glibc " : "", release);
+                  *release != '\0' ? ", glibc " : "", release);
     if (*build_id != '\0')
         cf_table_fact(table, "libc build id", "%s", build_id);
 }
@@ -166,7 +165,10 @@ static void add_verdict(const struct cf_reading *reading, struct cf_section *sec
                         : "INCOMPLETE: no heap of glibc's malloc is in the part that is there.";
         break;
     case CF_OUTCOME_NO_HEAP:
-        text = cf_anonymous_is_dumped(reading->mem)
+        text = cf_malloc_refused(reading->found) != NULL
+                   ? "NOT READ: this glibc's malloc is older than those that are read (2.17 to "
+                     "2.44)."
+               : cf_anonymous_is_dumped(reading->mem)
                    ? "NO HEAP: glibc's malloc is unused in this core."
                    : "NO HEAP: the core was written without private anonymous memory, and so "
                      "without any heap (coredump_filter lacked bit 0x1).";

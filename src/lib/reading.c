@@ -66,6 +66,15 @@ static void say_undumped(const struct cf_context *ctx, const char *path,
                path);
 }
 
+/* A malloc that is not described is said to be so, rather than read by another's shapes. */
+static void take_release(const struct cf_context *ctx, const char *path,
+                         struct cf_reading *reading) {
+    cf_malloc_take_release(reading->found, reading->witness.release);
+    if (cf_malloc_refused(reading->found) != NULL)
+        cf_log(ctx, "%s: its glibc is %s, whose malloc is not read: 2.17 to 2.44 are", path,
+               cf_malloc_refused(reading->found));
+}
+
 int cf_reading_open(const struct cf_context *ctx, const char *path,
                     const struct cf_options *options, struct cf_reading *reading,
                     struct cf_err *err) {
@@ -76,6 +85,8 @@ int cf_reading_open(const struct cf_context *ctx, const char *path,
         status = cf_malloc_find(ctx, reading->mem, &reading->found, err);
     if (status == CF_OK)
         status = cf_witness_ask(reading->symbols, reading->found, &reading->witness, err);
+    if (status == CF_OK)
+        take_release(ctx, path, reading);
     if (status == CF_OK)
         status = cf_ptmalloc_walk(ctx, reading->found, options->threads, &reading->pt, err);
     if (status == CF_OK)
@@ -110,6 +121,8 @@ bool cf_reading_is_corrupt(const struct cf_reading *reading) {
 enum cf_outcome cf_reading_outcome(const struct cf_reading *reading) {
     if (cf_reading_is_corrupt(reading) || cf_abort_find(reading->found).state == CF_ABORT_MALLOC)
         return CF_OUTCOME_CORRUPT;
+    if (cf_malloc_refused(reading->found) != NULL)
+        return CF_OUTCOME_NO_HEAP;
     if (!cf_core_complete(reading->core) ||
         cf_ptmalloc_left_out_bytes(reading->pt, UINT32_MAX) > 0)
         return CF_OUTCOME_INCOMPLETE;

@@ -19,6 +19,7 @@
 enum {
     SMALL_REGION_BYTES = 8 << 20,
     FILE_REGION_BYTES = 64 << 20,
+    THREADS_MANY = 64 << 10, /* that one arena may have */
     STRAY_STEPS = 64, /* of `next` from an arena outside the rings to a ring */
 };
 
@@ -85,7 +86,8 @@ static void settle_damaged(const struct cf_malloc *m, struct cf_bins *bins) {
 
 /* ---- the layout ---- */
 
-/* 2.17-2.22 against 2.23 on: the word behind next_free is system_mem, or a count of threads. */
+/* 2.17-2.22 against 2.23 on: the word behind next_free is system_mem, or a count of threads. In a
+ * static program system_mem is no multiple of pages: its break is used before malloc is. */
 static int votes_for_threads_field(const struct cf_malloc *m, uint64_t bins) {
     uint64_t first;
     uint64_t second;
@@ -95,7 +97,7 @@ static int votes_for_threads_field(const struct cf_malloc *m, uint64_t bins) {
         !cf_mem_word(m->mem, after_next_free + m->word, &second))
         return 0;
     if (first != 0)
-        return first % page == 0 && first <= second ? -1 : 1;
+        return (first % page == 0 || first >= THREADS_MANY) && first <= second ? -1 : 1;
     return second != 0 && second % page == 0 ? 1 : 0;
 }
 

@@ -53,6 +53,7 @@ struct cf_malloc {
     bool safe_linking;
     bool links_decided; /* by votes; until then lists are tried both ways */
     char layout_text[160];
+    char refused[16]; /* the release, where it is one that is not described */
     CF_ARRAY(struct cf_bins) bins; /* found by scanning; sorted, no overlaps */
     CF_ARRAY(struct cf_namespace) namespaces;
     CF_ARRAY(struct cf_arena_ref) arenas;

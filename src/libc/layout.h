@@ -73,6 +73,8 @@ struct cf_par_layout {
     uint16_t bytes;
     uint8_t mmapped_mem_drifts;  /* each mremap adds 2 words too many (mremap_chunk, 2.43+) */
     uint8_t arenas_are_cores;    /* arena_get2() allows one arena a core, not 8 or 2 (2.44) */
+    uint16_t pagesize;           /* an int, before 2.17 alone; 0: none */
+    uint8_t has_no_arenas;       /* without PER_THREAD: no arena_test, no arena_max */
 };
 
 /* heap_info: ar_ptr, prev, size, mprotect_size are the first four words in every shape. */
@@ -102,6 +104,8 @@ struct cf_tcache_layout {
 static inline bool cf_releases_mangle_links(struct cf_releases span) {
     return span.first >= 32;
 }
+
+enum { CF_FIRST_RELEASE = 17, CF_LAST_RELEASE = 44 }; /* whose malloc is described */
 
 static inline bool cf_releases_overlap(struct cf_releases a, struct cf_releases b) {
     return a.first <= b.last && b.first <= a.last;

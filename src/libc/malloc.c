@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- finding ---- */
 
@@ -38,6 +39,27 @@ static int go_on(const struct cf_context *ctx, int status, struct cf_err *err) {
     return status;
 }
 
+/* Nothing that was found by the shapes of other releases stays. */
+static void refuse(struct cf_malloc *m, const char *release) {
+    (void)snprintf(m->refused, sizeof m->refused, "%s", release);
+    m->bins.len = m->namespaces.len = m->arenas.len = m->places.len = 0;
+    m->heaps.len = m->tcaches.len = 0;
+    m->bare_heap = (struct cf_bare_heap){0};
+    m->state = NULL;
+    m->heap_info = NULL;
+    m->tcache = NULL;
+    m->has_tls = m->safe_linking = false;
+    m->layout_text[0] = '\0';
+    for (size_t i = 0; i < m->threads.len; i++)
+        m->threads.items[i] = (struct cf_thread_malloc){0};
+}
+
+static bool is_too_old(const struct cf_malloc *m) {
+    const struct cf_par_layout *par =
+        m->namespaces.len > 0 ? m->namespaces.items[0].par.layout : NULL;
+    return par != NULL && par->span.last < CF_FIRST_RELEASE;
+}
+
 static int find_all(const struct cf_context *ctx, struct cf_malloc *m, struct cf_err *err) {
     int status = go_on(ctx, CF_OK, err);
     if (status == CF_OK)
@@ -56,6 +78,10 @@ static int find_all(const struct cf_context *ctx, struct cf_malloc *m, struct cf
         status = go_on(ctx, cf_tcaches_find(m, err), err);
     if (status != CF_OK)
         return status;
+    if (is_too_old(m)) {
+        refuse(m, "before 2.17");
+        return CF_OK;
+    }
     cf_links_decide(m);
     write_layout_text(m);
     return CF_OK;
@@ -115,6 +141,35 @@ const struct cf_tcache_layout *cf_malloc_tcache_layout(const struct cf_malloc *m
 
 const char *cf_malloc_layout_text(const struct cf_malloc *m) {
     return m->layout_text;
+}
+
+static void intersect(struct cf_releases *all, const struct cf_releases *span) {
+    if (span == NULL)
+        return;
+    all->first = span->first > all->first ? span->first : all->first;
+    all->last = span->last < all->last ? span->last : all->last;
+}
+
+struct cf_releases cf_malloc_releases(const struct cf_malloc *m) {
+    struct cf_releases all = {CF_FIRST_RELEASE, CF_LAST_RELEASE};
+    const struct cf_par_layout *par =
+        m->namespaces.len > 0 ? m->namespaces.items[0].par.layout : NULL;
+    intersect(&all, m->state != NULL ? &m->state->span : NULL);
+    intersect(&all, par != NULL ? &par->span : NULL);
+    intersect(&all, m->heaps.len > 0 ? &m->heap_info->span : NULL);
+    intersect(&all, m->tcaches.len > 0 ? &m->tcache->span : NULL);
+    return all;
+}
+
+const char *cf_malloc_refused(const struct cf_malloc *m) {
+    return m->refused[0] != '\0' ? m->refused : NULL;
+}
+
+void cf_malloc_take_release(struct cf_malloc *m, const char *release) {
+    bool is_old = strncmp(release, "2.", 2) == 0 ? atoi(release + 2) < CF_FIRST_RELEASE
+                                                 : strncmp(release, "1.", 2) == 0;
+    if (is_old || (m->refused[0] != '\0' && release[0] != '\0'))
+        refuse(m, is_old ? release : m->refused);
 }
 
 uint64_t cf_malloc_heap_max(const struct cf_malloc *m) {

@@ -88,6 +88,21 @@ const struct cf_tcache_layout *cf_malloc_tcache_layout(const struct cf_malloc *m
  * found, "" without any malloc; owned by `m`. */
 const char *cf_malloc_layout_text(const struct cf_malloc *m);
 
+/*
+ * The releases of glibc 2.x that have all of these shapes; first > last where there are none: the
+ * shapes contradict each other (what distributions are known to have backported does not: it went
+ * to a release whose other shapes went along). Shapes that only an absent struct could show count
+ * for nothing.
+ */
+struct cf_releases cf_malloc_releases(const struct cf_malloc *m);
+
+/* A glibc whose malloc is not described here (before 2.17): "before 2.17", or its release where
+ * that is known. NULL: none. Nothing of such a malloc is kept. */
+const char *cf_malloc_refused(const struct cf_malloc *m);
+/* Takes what the libc's own banner says ("2.12"; "" is nothing): a release that is not described is
+ * refused, whatever its structs look like. */
+void cf_malloc_take_release(struct cf_malloc *m, const char *release);
+
 uint64_t cf_malloc_heap_max(const struct cf_malloc *m);    /* HEAP_MAX_SIZE: alignment of heaps */
 unsigned cf_malloc_alignment(const struct cf_malloc *m);   /* MALLOC_ALIGNMENT */
 bool cf_malloc_safe_linking(const struct cf_malloc *m);

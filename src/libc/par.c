@@ -66,8 +66,10 @@ static void read_fields(const struct cf_malloc *m, const unsigned char *bytes,
     out->trim_threshold = par_word(m, bytes, 0);
     out->top_pad = par_word(m, bytes, (uint16_t)m->word);
     out->mmap_threshold = par_word(m, bytes, (uint16_t)(2 * m->word));
-    out->arena_test = par_word(m, bytes, (uint16_t)(3 * m->word));
-    out->arena_max = par_word(m, bytes, (uint16_t)(4 * m->word));
+    if (!l->has_no_arenas) {
+        out->arena_test = par_word(m, bytes, (uint16_t)(3 * m->word));
+        out->arena_max = par_word(m, bytes, (uint16_t)(4 * m->word));
+    }
     out->thp_mode = par_int(bytes, l->thp_mode);
     out->thp_pagesize = par_word(m, bytes, l->thp_pagesize);
     out->hp_pagesize = par_word(m, bytes, l->hp_pagesize);
@@ -108,8 +110,18 @@ static bool mmap_counts_agree(const struct cf_malloc *m, const struct cf_par *pa
     return par->mmapped_mem / par->n_mmaps >= cf_mem_page_bytes(m->mem);
 }
 
+/* Before 2.17 mp_ knew the size of a page. */
+static bool page_agrees(const struct cf_malloc *m, const struct cf_par *par) {
+    uint32_t value;
+    uint16_t offset = par->layout->pagesize;
+    return offset == 0 || (cf_mem_u32(m->mem, par->addr + offset, &value) &&
+                           value == cf_mem_page_bytes(m->mem));
+}
+
 static bool is_possible(const struct cf_malloc *m, const struct cf_par *par,
                         const struct main_facts *facts) {
+    if (!page_agrees(m, par))
+        return false;
     if (par->no_dyn_threshold > 1 || !mmap_counts_agree(m, par))
         return false;
     if (!zero_or_power_of_two(par->thp_pagesize) || !zero_or_power_of_two(par->hp_pagesize) ||
@@ -181,8 +193,8 @@ static int thresholds_score(const struct cf_par *par) {
 }
 
 static int defaults_score(const struct cf_malloc *m, const struct cf_par *par) {
-    int score = thresholds_score(par);
-    score += par->arena_test == (m->word == 8 ? 8 : 2) ? 2 : 0;
+    int score = thresholds_score(par) + (par->layout->pagesize != 0 ? 8 : 0);
+    score += !par->layout->has_no_arenas && par->arena_test == (m->word == 8 ? 8 : 2) ? 2 : 0;
     score += par->arena_max == 0 ? 1 : 0;
     score += par->n_mmaps > 0 ? 2 : 0;
     if (par->layout->thp_pagesize != CF_ABSENT)

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "libc/layout.h"
 #include "sym/dwarf.h"
@@ -188,9 +189,38 @@ static int ask_first(struct cf_symbols *symbols, const struct cf_module *module,
     return ask_dwarf(symbols, module, found, out, err);
 }
 
+/* The module that has namespace 0's data, if that is the libc or a static program; the debug-malloc
+ * preload has data of malloc too. Else what is named as a libc. */
+static const struct cf_module *libc_of(const struct cf_modules *modules,
+                                       const struct cf_malloc *found) {
+    const struct cf_module *libc = cf_modules_find_libc(modules);
+    if (libc != NULL || cf_malloc_nr_namespaces(found) == 0)
+        return libc;
+    return cf_modules_find(modules, cf_malloc_namespace(found, 0)->main_arena);
+}
+
+/* From the core, else from the file with the same build id. */
+static void find_release(struct cf_symbols *symbols, const struct cf_malloc *found,
+                         struct cf_witness *out) {
+    const struct cf_module *libc = libc_of(cf_symbols_modules(symbols), found);
+    const struct cf_elf_file *file = NULL;
+    if (libc == NULL || cf_module_glibc_release(cf_malloc_mem(found), libc, out->release,
+                                                sizeof out->release))
+        return;
+    if (!cf_symbols_source(symbols, libc).unverified)
+        file = cf_symbols_file(symbols, libc);
+    for (size_t i = 0; file != NULL && i < cf_elf_file_nr_sections(file); i++) {
+        const struct cf_elf_section *section = cf_elf_file_section(file, i);
+        if (section->data != NULL && strcmp(section->name, ".rodata") == 0)
+            (void)cf_glibc_banner(section->data, section->bytes, out->release,
+                                  sizeof out->release);
+    }
+}
+
 int cf_witness_ask(struct cf_symbols *symbols, const struct cf_malloc *found,
                    struct cf_witness *out, struct cf_err *err) {
     *out = (struct cf_witness){0};
+    find_release(symbols, found, out);
     for (size_t i = 0; i < cf_malloc_nr_namespaces(found); i++) {
         const struct cf_namespace *ns = cf_malloc_namespace(found, i);
         const struct cf_module *module =

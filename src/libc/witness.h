@@ -28,6 +28,8 @@ struct cf_contradiction {
 struct cf_witness {
     unsigned nr_symbols;      /* places that symbols confirm */
     unsigned nr_members;      /* offsets and sizes that DWARF confirms */
+    char release[16];         /* of glibc, by the libc's banner in the core or its file, or by its
+                                 path (libc-2.31.so); "": not known */
     bool unverified;          /* by a file whose build id could not be compared (--exe) */
     size_t nr_contradictions; /* at most CF_CONTRADICTIONS_MAX */
     struct cf_contradiction contradictions[CF_CONTRADICTIONS_MAX];

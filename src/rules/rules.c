@@ -116,6 +116,17 @@ const struct cf_rule cf_rules[] = {
         .sql = "SELECT * FROM v_anomaly WHERE is_corruption",
     },
     {
+        .code = "glibc-not-read", .verdict = "unknown", .severity = "critical",
+        .when = "refused_glibc IS NOT NULL",
+        .bytes = "NULL", .confidence = "'high'", .exactness = "'exact'",
+        .title = "UNKNOWN: this process has a glibc whose malloc is not read here: "
+                 "{refused_glibc:text}; those from 2.17 to 2.44 are.",
+        .detail = "The shapes of malloc's structs, or the libc's own banner, say so. Nothing is "
+                  "said of the heap, rather than by the shapes of another release.",
+        .advice = NULL,
+        .sql = "SELECT key, value FROM meta WHERE key IN ('malloc_refused', 'libc_version')",
+    },
+    {
         .code = "no-heap-in-core", .verdict = "unknown", .severity = "critical",
         .when = NO_HEAP " AND complete = 0",
         .bytes = "missing_bytes", .confidence = "'low'", .exactness = "'exact'",
@@ -505,6 +516,16 @@ const struct cf_rule cf_rules[] = {
         .advice = "Give the files of the machine that the core comes from (--sysroot, "
                   "--debuginfo).",
         .sql = "SELECT * FROM v_anomaly WHERE code = 'witness-disagrees'",
+    },
+    {
+        .code = "shapes-disagree", .severity = "warning",
+        .when = "EXISTS (SELECT 1 FROM anomaly WHERE code = 'shapes-disagree')",
+        .bytes = "NULL", .confidence = "'high'", .exactness = "'exact'",
+        .title = "The shapes of malloc's structs are not of one release of glibc",
+        .detail = "Each was found by its own looks: one of them, and the figures that rest on it, "
+                  "may be wrong, or this is a glibc that was changed.",
+        .advice = NULL,
+        .sql = "SELECT * FROM v_anomaly WHERE code = 'shapes-disagree'",
     },
     {
         .code = "file-unverified", .severity = "info",

@@ -91,6 +91,7 @@ int cf_rows_anomaly(struct cf_db *db, const struct cf_ptmalloc *pt,
 struct cf_meta {
     const char *core_path;
     const struct cf_module *libc; /* the file that malloc stands in, or NULL */
+    const char *libc_release;     /* 2.36, or "" */
     const char *located_by;       /* symbols, dwarf, pattern */
     size_t nr_unwound;            /* threads */
     const char *chunks;           /* all, free, none */

@@ -279,6 +279,22 @@ static int insert_contradiction(struct cf_insert *in, const struct cf_contradict
     return cf_insert_row(in, err);
 }
 
+/* Shapes of no one release: said, since nothing tells which of them is wrong. */
+static int insert_shapes(struct cf_insert *in, const struct cf_malloc *found, struct cf_err *err) {
+    struct cf_releases fit = cf_malloc_releases(found);
+    if (fit.first <= fit.last)
+        return CF_OK;
+    cf_insert_text(in, "heap");
+    cf_insert_text(in, "shapes-disagree");
+    cf_insert_u64(in, false);
+    cf_insert_null(in);
+    cf_insert_null(in);
+    cf_insert_null(in);
+    cf_insert_null(in);
+    cf_insert_text(in, cf_malloc_layout_text(found));
+    return cf_insert_row(in, err);
+}
+
 int cf_rows_anomaly(struct cf_db *db, const struct cf_ptmalloc *pt,
                     const struct cf_witness *witness, struct cf_err *err) {
     const struct cf_mem *mem = cf_malloc_mem(cf_ptmalloc_malloc(pt));
@@ -294,6 +310,8 @@ int cf_rows_anomaly(struct cf_db *db, const struct cf_ptmalloc *pt,
         status = insert_flaw(&in, "memory", cf_mem_flaw(mem, i), err);
     for (size_t i = 0; status == CF_OK && i < cf_ptmalloc_nr_anomalies(pt); i++)
         status = insert_anomaly(&in, cf_ptmalloc_anomaly(pt, i), cf_core_vouches(core), err);
+    if (status == CF_OK)
+        status = insert_shapes(&in, cf_ptmalloc_malloc(pt), err);
     for (size_t i = 0; status == CF_OK && i < witness->nr_contradictions; i++)
         status = insert_contradiction(&in, &witness->contradictions[i], err);
     return status;

@@ -79,17 +79,31 @@ static void put_exe(struct writer *to, const struct cf_mem *mem, const struct cf
     put_text(to, "exe", path);
 }
 
+/* What libc itself says, else the releases that its structs fit. */
+static void release_text(const struct cf_malloc *found, const char *known, char *out,
+                         size_t out_bytes) {
+    struct cf_releases fit = cf_malloc_releases(found);
+    out[0] = '\0';
+    if (*known != '\0')
+        (void)snprintf(out, out_bytes, "%s", known);
+    else if (cf_malloc_nr_namespaces(found) > 0 && fit.first < fit.last)
+        (void)snprintf(out, out_bytes, "2.%u-2.%u", fit.first, fit.last);
+    else if (cf_malloc_nr_namespaces(found) > 0 && fit.first == fit.last)
+        (void)snprintf(out, out_bytes, "2.%u", fit.first);
+}
+
 static void put_libc(struct writer *to, const struct cf_malloc *found,
-                     const struct cf_module *libc) {
+                     const struct cf_module *libc, const char *known_release) {
     char build_id[2 * CF_BUILD_ID_MAX + 1] = "";
-    char release[16] = "";
+    char release[24];
     if (libc != NULL)
         cf_module_build_id_text(libc, build_id);
-    (void)cf_module_glibc_release(cf_malloc_mem(found), libc, release, sizeof release);
+    release_text(found, known_release, release, sizeof release);
     bool has_malloc = cf_malloc_nr_namespaces(found) > 0;
     put_text(to, "libc_path", libc != NULL ? libc->path : "");
     put_text(to, "libc_build_id", build_id);
     put_text(to, "libc_version", release);
+    put_text(to, "malloc_refused", cf_malloc_refused(found));
     put_text(to, "malloc_layout", has_malloc ? cf_malloc_layout_text(found) : "");
     put_u64(to, "safe_linking", cf_malloc_safe_linking(found));
     put_u64(to, "mmapped_header_bytes",
@@ -127,7 +141,7 @@ int cf_rows_meta(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf
     put_text(&to, "core_path", meta->core_path);
     put_core(&to, mem);
     put_exe(&to, mem, modules);
-    put_libc(&to, found, meta->libc);
+    put_libc(&to, found, meta->libc, meta->libc_release);
     put_text(&to, "located_by", cf_malloc_nr_namespaces(found) > 0 ? meta->located_by : "");
     put_u64(&to, "threads_unwound", meta->nr_unwound);
     put_text(&to, "chunks", meta->chunks);

@@ -204,7 +204,7 @@ static bool copy_release(const char *text, size_t text_bytes, char *out, size_t 
     return true;
 }
 
-static bool find_banner(const unsigned char *span, size_t bytes, char *out, size_t out_bytes) {
+bool cf_glibc_banner(const unsigned char *span, size_t bytes, char *out, size_t out_bytes) {
     static const char library[] = "GNU C Library (", version[] = "release version ";
     enum { BANNER_BYTES = 160 };
     const unsigned char *at = memmem(span, bytes, library, sizeof library - 1);
@@ -233,7 +233,7 @@ static bool banner_in_module(const struct cf_mem *mem, const struct cf_module *m
             continue;
         if (avail > region->data_bytes)
             avail = region->data_bytes;
-        bool found = find_banner(span, (size_t)avail, out, out_bytes);
+        bool found = cf_glibc_banner(span, (size_t)avail, out, out_bytes);
         cf_mem_drop(mem, region->start, region->end);
         if (found)
             return true;

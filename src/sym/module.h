@@ -68,5 +68,7 @@ void cf_module_build_id_text(const struct cf_module *module, char out[2 * CF_BUI
  */
 bool cf_module_glibc_release(const struct cf_mem *mem, const struct cf_module *module, char *out,
                              size_t out_bytes);
+/* The same from a file's bytes, by its banner. */
+bool cf_glibc_banner(const unsigned char *span, size_t bytes, char *out, size_t out_bytes);
 
 #endif

@@ -108,9 +108,12 @@ static void put_par(struct fake *fake, uint64_t mp, uint64_t sbrk_base) {
     put(fake, mp, 131072);
     put(fake, mp + word, 131072);
     put(fake, mp + 2 * word, 131072);
-    put(fake, mp + 3 * word, word == 8 ? 8 : 2);
+    if (!l->has_no_arenas)
+        put(fake, mp + 3 * word, word == 8 ? 8 : 2);
     put_int(fake, mp, l->n_mmaps_max, 65536);
     put_field(fake, mp, l->sbrk_base, sbrk_base);
+    if (l->pagesize != 0)
+        put_int(fake, mp, l->pagesize, 4096);
     put_field(fake, mp, l->tcache_bins, 64);
     put_field(fake, mp, l->tcache_max_bytes,
               fake->tcache_count == 16 ? (word == 8 ? 1041 : 1025) : (word == 8 ? 1032 : 1020));

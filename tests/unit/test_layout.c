@@ -104,7 +104,7 @@ static void both_widths_have_every_release(void **unused) {
     static const struct {
         unsigned word;
         size_t state, par, heap_info, tcache;
-    } cases[] = {{8, 4, 8, 2, 3}, {4, 5, 8, 3, 3}};
+    } cases[] = {{8, 4, 11, 2, 3}, {4, 5, 11, 3, 3}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t state = 0;
         size_t par = 0;
@@ -135,6 +135,7 @@ static size_t list_fields(const struct cf_par_layout *l, uint16_t out[17], bool 
         {l->hp_pagesize, false},      {l->hp_flags, true},
         {l->n_mmaps, true},           {l->n_mmaps_max, true},
         {l->max_n_mmaps, true},       {l->no_dyn_threshold, true},
+        {l->pagesize == 0 ? CF_ABSENT : l->pagesize, true},
         {l->mmapped_mem, false},      {l->max_mmapped_mem, false},
         {l->max_total_mem, false},    {l->sbrk_base, false},
         {l->tcache_bins, false},      {l->tcache_max_bytes, false},
@@ -157,7 +158,7 @@ static void par_fields_follow_each_other_as_a_compiler_lays_them_out(void **unus
         uint16_t offsets[17];
         bool is_int[17];
         size_t nr = list_fields(l, offsets, is_int);
-        unsigned end = 5 * l->word_bytes;
+        unsigned end = (l->has_no_arenas ? 3 : 5) * l->word_bytes;
         for (size_t k = 0; k < nr; k++) {
             unsigned bytes = is_int[k] ? 4 : l->word_bytes;
             assert_int_equal(offsets[k], (end + bytes - 1) / bytes * bytes);

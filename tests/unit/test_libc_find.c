@@ -49,6 +49,72 @@ static void every_release_is_told_by_its_bytes(void **unused) {
     }
 }
 
+/* Before 2.17 mp_ has the size of a page: nothing is read by the shapes of later releases. */
+static void a_malloc_before_2_17_is_refused_by_its_shape(void **unused) {
+    (void)unused;
+    unsigned nr = 0;
+    for (size_t i = 0; i < cf_nr_par_layouts; i++) {
+        const struct cf_par_layout *old = &cf_par_layouts[i];
+        struct fake fake;
+        if (old->pagesize == 0)
+            continue;
+        fake_init(&fake, old->word_bytes, "2.17");
+        fake.par = old;
+        fake_build(&fake);
+        fake_open(&fake);
+        assert_string_equal(cf_malloc_refused(fake.m), "before 2.17");
+        assert_int_equal(cf_malloc_nr_namespaces(fake.m), 0);
+        assert_int_equal(cf_malloc_nr_arenas(fake.m), 0);
+        assert_string_equal(cf_malloc_layout_text(fake.m), "");
+        cf_malloc_take_release(fake.m, "2.12");
+        assert_string_equal(cf_malloc_refused(fake.m), "2.12");
+        fake_close(&fake);
+        nr++;
+    }
+    assert_int_equal(nr, 6);
+}
+
+/* A release that is described is not refused for its name, however the name looks. */
+static void a_banner_before_2_17_is_refused_and_no_other(void **unused) {
+    (void)unused;
+    static const char *const fine[] = {"2.17", "2.36", "2.44", "2.45", ""};
+    struct fake fake;
+    fake_init(&fake, 8, "2.17");
+    fake_build(&fake);
+    fake_open(&fake);
+    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) {
+        cf_malloc_take_release(fake.m, fine[i]);
+        assert_null(cf_malloc_refused(fake.m));
+        assert_int_equal(cf_malloc_nr_namespaces(fake.m), 1);
+    }
+    cf_malloc_take_release(fake.m, "2.16");
+    assert_string_equal(cf_malloc_refused(fake.m), "2.16");
+    assert_int_equal(cf_malloc_nr_namespaces(fake.m), 0);
+    fake_close(&fake);
+}
+
+/* Every release's shapes are of that release; those of two releases are of none. */
+static void shapes_that_no_release_has_are_told(void **unused) {
+    (void)unused;
+    for (unsigned i = 0; i <= 2 * NR_RELEASES; i++) {
+        struct fake fake;
+        bool mixed = i == 2 * NR_RELEASES;
+        const char *release = mixed ? "2.17" : releases[i % NR_RELEASES];
+        fake_init(&fake, i < NR_RELEASES || mixed ? 8 : 4, release);
+        for (size_t k = 0; k < cf_nr_par_layouts && mixed; k++)
+            if (cf_par_layouts[k].word_bytes == 8 && cf_par_layouts[k].span.first == 35)
+                fake.par = &cf_par_layouts[k];
+        fake_build(&fake);
+        fake_open(&fake);
+        struct cf_releases fit = cf_malloc_releases(fake.m);
+        unsigned minor = (unsigned)atoi(release + 2);
+        assert_int_equal(fit.first <= fit.last, !mixed);
+        if (!mixed)
+            assert_true(fit.first <= minor && minor <= fit.last);
+        fake_close(&fake);
+    }
+}
+
 static void arenas_stand_in_the_order_of_the_ring(void **unused) {
     (void)unused;
     for (unsigned word = 4; word <= 8; word += 4) {
@@ -298,6 +364,9 @@ static void the_break_elsewhere_is_not_at_the_top(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_release_is_told_by_its_bytes),
+        cmocka_unit_test(a_malloc_before_2_17_is_refused_by_its_shape),
+        cmocka_unit_test(a_banner_before_2_17_is_refused_and_no_other),
+        cmocka_unit_test(shapes_that_no_release_has_are_told),
         cmocka_unit_test(arenas_stand_in_the_order_of_the_ring),
         cmocka_unit_test(heaps_of_every_arena_are_found_sorted),
         cmocka_unit_test(each_thread_has_its_arena_and_its_tcache),
