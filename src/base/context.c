@@ -1,3 +1,8 @@
+/*
+ * The guard between the passes and a caller's callbacks. Threads of a pass report at once, so that
+ * one lock is around all three callbacks; progress only tries to take it, since a thread that finds
+ * another one telling has nothing to add. What the caller answered is kept: cancelled is for good.
+ */
 #include "base/context.h"
 
 #include <stdarg.h>

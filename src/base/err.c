@@ -1,3 +1,7 @@
+/*
+ * Errors are built in place, in a text of fixed length, so that no error can fail. A context in
+ * front takes half of the room at most: the cause, which stands behind it, is what people need.
+ */
 #include "base/err.h"
 
 #include <stdarg.h>

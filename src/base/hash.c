@@ -1,3 +1,7 @@
+/*
+ * Linear probing over slots of 8 bytes, half of them empty at the least. The hash is kept in the
+ * slot: growing moves slots without looking at a row, and most unequal keys are told apart there.
+ */
 #include "base/hash.h"
 
 #include <stdlib.h>

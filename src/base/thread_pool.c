@@ -1,3 +1,7 @@
+/*
+ * Threads take the next number off one counter until there is none. The caller's own thread works
+ * along, so that nothing depends on whether others could be had.
+ */
 #include "base/thread_pool.h"
 
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* Opening a core, in the order of core_private.h, and what can be asked of an open one. */
 #include "core/core.h"
 
 #include <signal.h>

@@ -1,3 +1,7 @@
+/*
+ * One buffer over a part of the file. It begins small, and each read that goes on where the last
+ * one ended may take twice as much: a jump costs one page, a long run the fewest calls.
+ */
 #include "core/reader.h"
 
 #include <errno.h>

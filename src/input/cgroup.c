@@ -1,3 +1,8 @@
+/*
+ * Version 1 and 2 of the memory controller name the same figures differently; two tables say which
+ * file and which row of memory.stat is which. What they do not name is an event counter, or newer
+ * than this, and is passed over.
+ */
 #include "input/cgroup.h"
 
 #include <errno.h>

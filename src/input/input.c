@@ -1,3 +1,7 @@
+/*
+ * Whether the named thing is a core that can be read where it lies, an archive or a stream that is
+ * unpacked first, or nothing of the kind. The first bytes decide, never the name.
+ */
 #include "input/input.h"
 
 #include <elf.h>

@@ -1,3 +1,7 @@
+/*
+ * Lines are of bounded length and have no byte 0: the side files are written by the kernel and
+ * copied by people, so that whatever else is met is another file.
+ */
 #include "input/lines.h"
 
 #include <errno.h>

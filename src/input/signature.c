@@ -1,3 +1,7 @@
+/*
+ * First bytes of what people take for a core, with what it is and which tool reads it, and the
+ * machines and systems of ELF by name.
+ */
 #include "input/signature.h"
 
 #include <elf.h>

@@ -1,3 +1,8 @@
+/*
+ * A line of smaps is a mapping's header, or "Name: VALUE" below one. The figures that are kept are
+ * sizes in kB; the kernel adds names with time, so that an unknown name is passed over and a known
+ * one that has no size is a fault.
+ */
 #include "input/smaps.h"
 
 #include <stdlib.h>

@@ -1,3 +1,10 @@
+/*
+ * Layers of pull: each asks the one below for bytes and hands on what it unpacked. A layer ends
+ * whole, cut or damaged, and that is asked of all of them from the outermost in, when all bytes
+ * have been read: the checksum stands at the end. gzip is unpacked by zlib here, since libarchive
+ * does not compare its CRC; what else libarchive unpacks it verifies through the formats' own
+ * libraries.
+ */
 #include "input/stream.h"
 
 #include <archive.h>

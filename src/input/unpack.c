@@ -1,3 +1,9 @@
+/*
+ * One pass over an archive: each of its files is looked at by its first bytes, what is a core goes
+ * into a sparse temporary file, and what is packed once more is unpacked in its turn, one level
+ * deep. The core is handed out only when the end was reached and no checksum contradicts, and if it
+ * was the only one: which of two is meant nobody can tell.
+ */
 #include "input/unpack.h"
 
 #include <archive.h>

@@ -1,3 +1,9 @@
+/*
+ * A module's data ends in the middle of a page or at its end, and .bss follows as anonymous memory,
+ * which the kernel may have merged with a neighbour's (brk's first heap, another mapping of the
+ * same rights). Only the program headers say where the one ends; they stand in the module's first
+ * page.
+ */
 #include "sym/bss.h"
 
 #include <elf.h>

@@ -1,3 +1,7 @@
+/*
+ * The client library is asked for by dlopen() each time and closed again: it is a question or two
+ * for each module, and each of them may take seconds anyway.
+ */
 #include "sym/debuginfod.h"
 
 #include <dlfcn.h>

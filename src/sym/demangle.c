@@ -1,3 +1,8 @@
+/*
+ * Demanglers of libiberty that write through a callback: they need no memory for the result, and
+ * can be left by longjmp() as soon as there is enough. Rust's old names look like C++'s (_ZN...E
+ * with a hash at the end), so that Rust is asked first.
+ */
 #include "sym/demangle.h"
 
 #include <libiberty/demangle.h>

@@ -1,3 +1,8 @@
+/*
+ * Structs by name in the units of one source file (malloc.c), and in what dwz moved out of these
+ * into units that are imported. libdw reads a file only after it was found sound (elf_file.h), and
+ * every walk over its entries is counted: its DWARF is as hostile as the rest.
+ */
 #include "sym/dwarf.h"
 
 #include <dwarf.h>

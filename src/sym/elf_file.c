@@ -1,3 +1,7 @@
+/*
+ * Headers are read field by field through a bounded cursor, in the width of the file's class.
+ * Counts are believed as far as the file reaches: a table that is cut is read up to there.
+ */
 #include "sym/elf_file.h"
 
 #include <elf.h>

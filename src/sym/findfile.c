@@ -1,3 +1,8 @@
+/*
+ * Candidates are tried in the order that the header gives until one has the right build id. A path
+ * is opened in two steps: as a place only (O_PATH), which is looked at, and for reading when it is
+ * a plain file. Opening a device or a pipe can have effects.
+ */
 #include "sym/findfile.h"
 
 #include <elf.h>

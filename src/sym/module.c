@@ -1,3 +1,7 @@
+/*
+ * NT_FILE has a row for each mapping of a file; consecutive rows of one path are one module unless
+ * one begins at the file's beginning again. What it is, its own first page in the core says.
+ */
 #include "sym/module.h"
 
 #include <ctype.h>

@@ -1,3 +1,9 @@
+/*
+ * Two steps for each module, each when it is first asked for: its files are located (file, debug
+ * file), then one table of symbols is read, from the better of the files or else from the core's
+ * own pages. An address is taken to a module by the ranges of its mappings, and to a symbol by the
+ * module's bias. The vdso is a module that only the core has.
+ */
 #include "sym/symbols.h"
 
 #include <elf.h>

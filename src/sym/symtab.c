@@ -1,3 +1,8 @@
+/*
+ * One pass over the symbols keeps 16 bytes of each that is a place, sorted by address; where
+ * several share one, the best is kept by the order that the header gives. A look-up is one binary
+ * search, and a few steps down past symbols that lie within another one.
+ */
 #include "sym/symtab.h"
 
 #include <elf.h>
