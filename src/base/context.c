@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/text.h"
+#include "base/texts.h"
 
 void cf_log(const struct cf_context *ctx, const char *format, ...) {
     if (ctx == NULL || ctx->log == NULL)

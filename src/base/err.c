@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/texts.h"
 
 /* Paths and names stand in the text: it is to be one line that drives no terminal. */
 static void make_harmless(struct cf_err *err) {

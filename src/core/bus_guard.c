@@ -1,3 +1,8 @@
+/*
+ * A table of guards that a signal's handler reads without a lock, and the handler, which stands as
+ * long as one of them does. The handler calls nothing but mmap(), sigaction() and raise(), which
+ * signals may interrupt.
+ */
 #include "core/bus_guard.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /*
- * What the files of this folder share: the open core, filled in the order mapping (map.c),
+ * What the files of this folder share: the open core, filled in the order mapping (corefile.c),
  * headers (headers.c), notes (notes.c, threads.c, filenotes.c), producer (producer.c), blanks
  * (blank.c).
  */

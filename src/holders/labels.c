@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/texts.h"
 
 enum { SUMMARY_HOPS = 3 };
 

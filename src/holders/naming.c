@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/texts.h"
 #include "sym/demangle.h"
 
 static bool name_module(void *source, uint64_t addr, char *out, size_t bytes, uint64_t *offset) {

@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/text.h"
+#include "base/texts.h"
 #include "input/lines.h"
 
 #define REMEDY "pass /sys/fs/cgroup/GROUP, or a copy of its memory.stat, memory.max, memory.current"

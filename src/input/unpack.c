@@ -184,9 +184,9 @@ static void head_feed(struct head *head, const void *data, size_t bytes, int64_t
     head->len += part;
 }
 
-enum kind { KIND_UNKNOWN, KIND_CORE, KIND_PACKED, KIND_OTHER };
+enum entry_kind { KIND_UNKNOWN, KIND_CORE, KIND_PACKED, KIND_OTHER };
 
-static enum kind kind_of(const struct unpacking *unpacking, const struct head *head) {
+static enum entry_kind kind_of(const struct unpacking *unpacking, const struct head *head) {
     if (head->len < sizeof head->bytes)
         return KIND_UNKNOWN;
     if (cf_is_core_magic(head->bytes))
@@ -206,7 +206,7 @@ static uint64_t consumed_bytes(const struct unpacking *unpacking) {
 
 /* Writes the entry's data into `file` until they end, or until it is known that they are not
  * wanted. */
-static int copy_data(struct unpacking *unpacking, struct cf_unpacked *into, enum kind *kind,
+static int copy_data(struct unpacking *unpacking, struct cf_unpacked *into, enum entry_kind *kind,
                      struct cf_err *err) {
     struct head head = {.len = 0};
     const void *data;
@@ -309,7 +309,7 @@ static int look_at_entry(struct unpacking *unpacking, struct archive_entry *entr
     remember_name(&unpacking->files, name);
     unpacking->is_raw = archive_format(unpacking->archive) == ARCHIVE_FORMAT_RAW;
     CF_CLEANUP(cf_unpacked_fini) struct cf_unpacked into = nothing;
-    enum kind kind = KIND_UNKNOWN;
+    enum entry_kind kind = KIND_UNKNOWN;
     into.is_sparse = archive_entry_sparse_count(entry) > 0;
     int status = cf_tempfile_open(unpacking->beside, &into.file, err);
     if (status == CF_OK)

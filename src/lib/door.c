@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/text.h"
+#include "base/texts.h"
 
 /* Larger than any option struct will be: a size beyond is a wild one. */
 enum { SIZE_MOST = 4096, WIDTH_LEAST = 20, WIDTH_MOST = 10000 };
@@ -24,7 +24,7 @@ enum {
     REPORT_OPTIONS_LEAST = sizeof(struct cf_report_options),
 };
 
-struct shape {
+struct option_shape {
     size_t known; /* bytes that this library has */
     size_t least; /* and 0.2 had */
     const char *name;
@@ -32,7 +32,8 @@ struct shape {
 
 /* Copies what the caller knows of a struct whose first member is its size. What a newer caller has
  * beyond our own must be zero, its default. */
-static int take(const void *given, const struct shape *shape, void *out, struct cf_err *err) {
+static int take(const void *given, const struct option_shape *shape, void *out,
+                struct cf_err *err) {
     memset(out, 0, shape->known);
     if (given == NULL)
         return CF_OK;
@@ -60,7 +61,7 @@ static int check_range(uint64_t value, uint64_t most, const char *what, struct c
 }
 
 int cf_door_options(const struct cf_options *given, struct cf_options *out, struct cf_err *err) {
-    static const struct shape shape = {sizeof *out, OPTIONS_LEAST, "cf_options"};
+    static const struct option_shape shape = {sizeof *out, OPTIONS_LEAST, "cf_options"};
     int status = take(given, &shape, out, err);
     if (status == CF_OK)
         status = check_range((unsigned)out->chunks, CF_CHUNKS_NONE, "cf_options.chunks", err);
@@ -71,7 +72,8 @@ int cf_door_options(const struct cf_options *given, struct cf_options *out, stru
 
 int cf_door_report_options(const struct cf_report_options *given, struct cf_report_options *out,
                            struct cf_err *err) {
-    static const struct shape shape = {sizeof *out, REPORT_OPTIONS_LEAST, "cf_report_options"};
+    static const struct option_shape shape = {sizeof *out, REPORT_OPTIONS_LEAST,
+                                              "cf_report_options"};
     int status = take(given, &shape, out, err);
     if (status == CF_OK)
         status = check_range((unsigned)out->format, CF_FORMAT_JSON, "cf_report_options.format",
@@ -85,7 +87,7 @@ int cf_door_report_options(const struct cf_report_options *given, struct cf_repo
 }
 
 int cf_door_context(const struct cf_context *given, struct cf_guard *guard, struct cf_err *err) {
-    static const struct shape shape = {sizeof *given, CONTEXT_LEAST, "cf_context"};
+    static const struct option_shape shape = {sizeof *given, CONTEXT_LEAST, "cf_context"};
     struct cf_context context;
     int status = take(given, &shape, &context, err);
     if (status == CF_OK)

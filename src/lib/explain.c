@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "lib/door.h"
 #include "report/emit.h"
+#include "store/compat.h"
 
 /* The core has to be the one that the database was made of. */
 static int check_core(struct cf_db *db, const struct cf_reading *reading, const char *core_path,

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/texts.h"
 #include "lib/explain.h"
 #include "sym/demangle.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/text.h"
+#include "base/texts.h"
 #include "lib/explain.h"
 
 enum { NEIGHBOURS = 2, HOPS_SHOWN = 12 };

@@ -8,6 +8,7 @@
 #include "report/report.h"
 #include "report/emit.h"
 #include "report/gate.h"
+#include "store/compat.h"
 #include "store/db.h"
 
 static int open_watched(const struct cf_context *ctx, const char *path, struct cf_db **out,

@@ -25,11 +25,11 @@ enum {
     UNKNOWN_BYTES = 512,   /* of the stack, where no caller tells how far the frames go */
 };
 
-struct hands {
+struct thread_hands {
     CF_ARRAY(struct cf_standing) rows;
 };
 
-static void free_hands(struct hands *hands) {
+static void free_hands(struct thread_hands *hands) {
     for (size_t i = 0; i < hands->rows.len; i++)
         free((void *)hands->rows.items[i].words);
     cf_array_free(&hands->rows);
@@ -88,7 +88,8 @@ static size_t take_registers(const struct cf_core_thread *thread, unsigned word_
 }
 
 static int add_standing(const struct cf_reading *reading, const struct cf_frames *frames,
-                        size_t index, size_t nr_frames, struct hands *hands, struct cf_err *err) {
+                        size_t index, size_t nr_frames, struct thread_hands *hands,
+                        struct cf_err *err) {
     const struct cf_core_thread *thread = cf_core_thread(reading->core, index);
     const unsigned word = cf_mem_word_bytes(reading->mem);
     uint64_t *words = calloc(2 * STACK_WORDS_MAX, sizeof *words);
@@ -113,7 +114,7 @@ static int add_standing(const struct cf_reading *reading, const struct cf_frames
 
 int cf_standing_judge(const struct cf_context *ctx, struct cf_reading *reading,
                       const struct cf_frames *frames, struct cf_err *err) {
-    CF_CLEANUP(free_hands) struct hands hands = {0};
+    CF_CLEANUP(free_hands) struct thread_hands hands = {0};
     struct cf_frames *own = NULL;
     int status = CF_OK;
     if (!cf_reading_is_corrupt(reading) ||

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
-#include "base/text.h"
+#include "base/texts.h"
 #include "libc/layout.h"
 #include "libc/malloc.h"
 #include "mem/mem.h"

@@ -28,7 +28,7 @@ enum {
     LIST_STEPS_MAX = 200000,
 };
 
-struct finder {
+struct stack_finder {
     const struct cf_mem *mem;
     const struct cf_core *core;
     struct cf_stacks *stacks;
@@ -40,12 +40,12 @@ struct finder {
     unsigned steps;
 };
 
-struct block {
+struct stack_block {
     uint64_t start;
     uint64_t end;
 };
 
-static uint64_t word_at(const struct finder *finder, uint64_t addr) {
+static uint64_t word_at(const struct stack_finder *finder, uint64_t addr) {
     uint64_t value;
     return cf_mem_word(finder->mem, addr, &value) ? value : 0;
 }
@@ -53,8 +53,8 @@ static uint64_t word_at(const struct finder *finder, uint64_t addr) {
 /* A pair of words that could be (stackblock, stackblock_size) of the struct pthread at `inside`.
  * glibc's own blocks are whole pages; one of the program's making is at least words, in the same
  * mapping, and holds the stack pointer. */
-static bool is_block(const struct finder *finder, const struct block *pair, uint64_t inside,
-                     uint64_t sp, bool whole_pages) {
+static bool is_block(const struct stack_finder *finder, const struct stack_block *pair,
+                     uint64_t inside, uint64_t sp, bool whole_pages) {
     uint64_t bytes = pair->end - pair->start;
     if (pair->end < pair->start || bytes < 2048 || inside <= pair->start || inside >= pair->end)
         return false;
@@ -70,12 +70,12 @@ static bool is_block(const struct finder *finder, const struct block *pair, uint
 
 /* Words one after the other; those that cannot be read are 0. */
 struct words {
-    const struct finder *finder;
+    const struct stack_finder *finder;
     struct cf_cursor cursor; /* over what stands together in the core */
     uint64_t at;
 };
 
-static struct words words_from(const struct finder *finder, uint64_t at) {
+static struct words words_from(const struct stack_finder *finder, uint64_t at) {
     uint64_t avail = 0;
     const unsigned char *bytes = cf_mem_span(finder->mem, at, &avail);
     return (struct words){
@@ -92,14 +92,14 @@ static uint64_t next_word(struct words *words) {
     return value;
 }
 
-static bool find_block(const struct finder *finder, uint64_t low, uint64_t high, uint64_t inside,
-                       uint64_t sp, struct block *out) {
+static bool find_block(const struct stack_finder *finder, uint64_t low, uint64_t high,
+                       uint64_t inside, uint64_t sp, struct stack_block *out) {
     for (int pass = 0; pass < 2; pass++) {
         struct words words = words_from(finder, low);
         uint64_t previous = next_word(&words);
         while (words.at < high) {
             uint64_t here = next_word(&words);
-            struct block pair = {previous, previous + here};
+            struct stack_block pair = {previous, previous + here};
             previous = here;
             if (!is_block(finder, &pair, inside, sp, pass == 0))
                 continue;
@@ -111,7 +111,7 @@ static bool find_block(const struct finder *finder, uint64_t low, uint64_t high,
 }
 
 /* Where struct pthread can stand, seen from the thread pointer. */
-static void pthread_range(const struct finder *finder, uint64_t tp, uint64_t *low,
+static void pthread_range(const struct stack_finder *finder, uint64_t tp, uint64_t *low,
                           uint64_t *high) {
     *low = finder->tcb_first || tp < PTHREAD_BYTES ? tp : tp - PTHREAD_BYTES;
     *high = finder->tcb_first ? tp + PTHREAD_BYTES : tp;
@@ -120,7 +120,7 @@ static void pthread_range(const struct finder *finder, uint64_t tp, uint64_t *lo
 }
 
 /* gcore writes what it could not read as zeros; no stack in use is all zero at its pointer. */
-static bool is_readable(const struct finder *finder, uint64_t sp) {
+static bool is_readable(const struct stack_finder *finder, uint64_t sp) {
     uint64_t avail;
     const unsigned char *bytes = cf_mem_span(finder->mem, sp, &avail);
     if (bytes == NULL)
@@ -131,7 +131,7 @@ static bool is_readable(const struct finder *finder, uint64_t sp) {
     return false;
 }
 
-static int push(const struct finder *finder, const struct cf_stack *stack) {
+static int push(const struct stack_finder *finder, const struct cf_stack *stack) {
     struct cf_stack *slot = cf_array_push(&finder->stacks->rows);
     if (slot == NULL)
         return cf_err_nomem(finder->err, sizeof *slot, "the table of stacks");
@@ -139,7 +139,7 @@ static int push(const struct finder *finder, const struct cf_stack *stack) {
     return CF_OK;
 }
 
-static bool is_main_stack(const struct finder *finder, const struct cf_region *region) {
+static bool is_main_stack(const struct stack_finder *finder, const struct cf_region *region) {
     uint64_t random;
     return cf_core_auxv(finder->core, AT_RANDOM, &random) && random >= region->start &&
            random < region->end;
@@ -147,7 +147,8 @@ static bool is_main_stack(const struct finder *finder, const struct cf_region *r
 
 /* A stack whose block no struct pthread names: the main thread's, or one that the program
  * switched to. Only of the first is it known that below the pointer all is dead. */
-static int add_unnamed(const struct finder *finder, size_t index, uint64_t live, uint64_t sp) {
+static int add_unnamed(const struct stack_finder *finder, size_t index, uint64_t live,
+                       uint64_t sp) {
     const struct cf_region *region = cf_mem_find(finder->mem, sp);
     if (region == NULL)
         return CF_OK;
@@ -163,7 +164,7 @@ static int add_unnamed(const struct finder *finder, size_t index, uint64_t live,
 
 /* Where static TLS begins below an x86 thread pointer. The tcb's second word is the dtv, whose
  * entries name each module's part; _dl_allocate_tls_init fills in those of static TLS. */
-static uint64_t tls_start(const struct finder *finder, uint64_t tp, uint64_t low) {
+static uint64_t tls_start(const struct stack_finder *finder, uint64_t tp, uint64_t low) {
     uint64_t dtv = word_at(finder, tp + finder->word);
     uint64_t nr = dtv < 2 * finder->word ? 0 : word_at(finder, dtv - 2 * finder->word);
     uint64_t start = tp;
@@ -177,8 +178,8 @@ static uint64_t tls_start(const struct finder *finder, uint64_t tp, uint64_t low
 
 /* The thread's own block; all of it is in use when the stack pointer stands elsewhere (a signal's
  * alternate stack, a coroutine). */
-static int add_block(const struct finder *finder, size_t index, const struct block *block,
-                     uint64_t live) {
+static int add_block(const struct stack_finder *finder, size_t index,
+                     const struct stack_block *block, uint64_t live) {
     const struct cf_core_thread *thread = cf_core_thread(finder->core, index);
     bool inside = thread->sp >= block->start && thread->sp < block->end;
     uint64_t tcb = thread->tp - PTHREAD_USUAL_BYTES;
@@ -199,10 +200,10 @@ static int add_block(const struct finder *finder, size_t index, const struct blo
     });
 }
 
-static int add_thread(const struct finder *finder, size_t index) {
+static int add_thread(const struct stack_finder *finder, size_t index) {
     const struct cf_core_thread *thread = cf_core_thread(finder->core, index);
     uint64_t live = thread->sp < finder->red_zone ? 0 : thread->sp - finder->red_zone;
-    struct block block;
+    struct stack_block block;
     uint64_t low, high;
     if (thread->has_tp) {
         pthread_range(finder, thread->tp, &low, &high);
@@ -217,19 +218,19 @@ static int add_thread(const struct finder *finder, size_t index) {
     return add_unnamed(finder, index, live, thread->sp);
 }
 
-static bool is_linked(const struct finder *finder, uint64_t node) {
+static bool is_linked(const struct stack_finder *finder, uint64_t node) {
     uint64_t next = word_at(finder, node), previous = word_at(finder, node + finder->word);
     return next != 0 && next != node && previous != 0 &&
            word_at(finder, next + finder->word) == node && word_at(finder, previous) == node;
 }
 
-static bool in_module_data(const struct finder *finder, uint64_t addr) {
+static bool in_module_data(const struct stack_finder *finder, uint64_t addr) {
     const struct cf_region *region = cf_mem_find(finder->mem, addr);
     return region != NULL && region->kind == CF_REGION_FILE;
 }
 
 /* From a node of a list of stacks to the list's head: the only one in a module's data. 0: none. */
-static uint64_t head_of(struct finder *finder, uint64_t node) {
+static uint64_t head_of(struct stack_finder *finder, uint64_t node) {
     uint64_t at = word_at(finder, node);
     while (at != node && finder->steps < LIST_STEPS_MAX) {
         finder->steps++;
@@ -242,7 +243,7 @@ static uint64_t head_of(struct finder *finder, uint64_t node) {
     return 0;
 }
 
-static uint64_t find_head(struct finder *finder) {
+static uint64_t find_head(struct stack_finder *finder) {
     for (size_t i = 0; i < cf_core_nr_threads(finder->core); i++) {
         const struct cf_core_thread *thread = cf_core_thread(finder->core, i);
         uint64_t low, high;
@@ -264,7 +265,7 @@ static int compare_starts(const void *a, const void *b) {
 }
 
 /* Stacks of the core's threads are the first `nr_known` rows, sorted by start. */
-static bool is_known(const struct finder *finder, size_t nr_known, uint64_t start) {
+static bool is_known(const struct stack_finder *finder, size_t nr_known, uint64_t start) {
     struct cf_stack key = {.start = start};
     return nr_known > 0 && bsearch(&key, finder->stacks->rows.items, nr_known, sizeof key,
                                    compare_starts) != NULL;
@@ -272,12 +273,12 @@ static bool is_known(const struct finder *finder, size_t nr_known, uint64_t star
 
 /* Of a thread that is gone only struct pthread counts: it keeps the value for pthread_join(), and
  * the dtv for the next thread that gets this stack. */
-static int add_list(struct finder *finder, uint64_t head, size_t nr_known) {
+static int add_list(struct stack_finder *finder, uint64_t head, size_t nr_known) {
     uint64_t node = word_at(finder, head), previous = head;
     while (node != head && node != 0 && finder->steps++ < LIST_STEPS_MAX) {
         if (word_at(finder, node + finder->word) != previous)
             return CF_OK;
-        struct block block;
+        struct stack_block block;
         uint64_t low = node < LIST_BEFORE_BYTES ? node : node - LIST_BEFORE_BYTES;
         if (!in_module_data(finder, node) &&
             find_block(finder, low, node + PTHREAD_BYTES, node, 0, &block) &&
@@ -297,7 +298,7 @@ static int add_list(struct finder *finder, uint64_t head, size_t nr_known) {
     return CF_OK;
 }
 
-static int add_gone(struct finder *finder) {
+static int add_gone(struct stack_finder *finder) {
     uint64_t head = find_head(finder);
     if (head < HEADS_NEAR * finder->word)
         return CF_OK;
@@ -335,8 +336,12 @@ static void clip(struct cf_stacks *stacks) {
 int cf_stacks_find(struct cf_stacks *stacks, const struct cf_mem *mem, struct cf_err *err) {
     const struct cf_core *core = cf_mem_core(mem);
     enum cf_machine machine = cf_core_machine(core);
-    struct finder finder = {
-        .mem = mem, .core = core, .stacks = stacks, .err = err, .word = cf_mem_word_bytes(mem),
+    struct stack_finder finder = {
+        .mem = mem,
+        .core = core,
+        .stacks = stacks,
+        .err = err,
+        .word = cf_mem_word_bytes(mem),
         .guard = cf_rss_guard_make(core, cf_core_file_bytes(core), 2),
         .tcb_first = machine != CF_MACHINE_AARCH64,
         .red_zone = machine == CF_MACHINE_X86_64 ? RED_ZONE_BYTES : 0,

@@ -33,7 +33,7 @@ struct offset_score {
 };
 
 /* Offsets are those of the words [from, to) from the thread pointer. */
-struct search {
+struct tls_search {
     int64_t from;
     int64_t to;
     judge_word *judge;
@@ -70,7 +70,7 @@ static bool tls_word(const struct cf_malloc *m, uint64_t tp, int64_t offset, uin
     return !__builtin_add_overflow(tp, offset, &addr) && cf_mem_word(m->mem, addr, out);
 }
 
-static void judge_thread(const struct cf_malloc *m, const struct search *search, uint64_t tp,
+static void judge_thread(const struct cf_malloc *m, const struct tls_search *search, uint64_t tp,
                          struct offset_score *scores) {
     size_t nr = (size_t)(search->to - search->from) / m->word;
     for (size_t i = 0; i < nr; i++) {
@@ -95,7 +95,7 @@ static uint64_t distance(int64_t a, int64_t b) {
 }
 
 /* The best offset of the window; a few threads may contradict it (damage, a thread that starts). */
-static bool best_offset(const struct cf_malloc *m, const struct search *search,
+static bool best_offset(const struct cf_malloc *m, const struct tls_search *search,
                         const struct offset_score *scores, int64_t *out) {
     size_t nr = (size_t)(search->to - search->from) / m->word;
     uint32_t best = 0;
@@ -115,7 +115,7 @@ static bool best_offset(const struct cf_malloc *m, const struct search *search,
 }
 
 /* False also when nothing fits; `err` is filled, with CF_ENOMEM, only when memory is out. */
-static int search_window(const struct cf_malloc *m, const struct search *search, bool *found,
+static int search_window(const struct cf_malloc *m, const struct tls_search *search, bool *found,
                          int64_t *out, struct cf_err *err) {
     const struct cf_core *core = cf_mem_core(m->mem);
     size_t nr = (size_t)(search->to - search->from) / m->word;
@@ -135,13 +135,13 @@ static int search_window(const struct cf_malloc *m, const struct search *search,
     return CF_OK;
 }
 
-static void set_window(const struct cf_malloc *m, int64_t bytes, struct search *search) {
+static void set_window(const struct cf_malloc *m, int64_t bytes, struct tls_search *search) {
     bool above = cf_core_machine(cf_mem_core(m->mem)) == CF_MACHINE_AARCH64;
     search->from = above ? 0 : -bytes;
     search->to = above ? bytes : 0;
 }
 
-static int search_near_then_far(const struct cf_malloc *m, struct search *search, bool *found,
+static int search_near_then_far(const struct cf_malloc *m, struct tls_search *search, bool *found,
                                 int64_t *out, struct cf_err *err) {
     set_window(m, NEAR_BYTES, search);
     int status = search_window(m, search, found, out, err);
@@ -154,7 +154,7 @@ static int search_near_then_far(const struct cf_malloc *m, struct search *search
 /* Beside thread_arena, if that is known, else anywhere. */
 static int search_tcache(const struct cf_malloc *m, bool has_arena, int64_t arena_offset,
                          bool *found, int64_t *out, struct cf_err *err) {
-    struct search search = {
+    struct tls_search search = {
         .judge = judge_tcache, .distinct = true, .has_goal = has_arena, .goal = arena_offset};
     if (has_arena) {
         search.from = arena_offset - LIBC_TLS_BYTES;
@@ -197,7 +197,7 @@ int cf_tls_find(struct cf_malloc *m, struct cf_err *err) {
     bool has_tcache;
     int64_t arena_offset = 0;
     int64_t tcache_offset = 0;
-    struct search search = {.judge = judge_arena};
+    struct tls_search search = {.judge = judge_arena};
     int status = search_near_then_far(m, &search, &has_arena, &arena_offset, err);
     if (status == CF_OK)
         status = search_tcache(m, has_arena, arena_offset, &has_tcache, &tcache_offset, err);

@@ -109,9 +109,9 @@ static enum cf_region_kind kind_of(const struct cf_mem *mem, const struct cf_reg
 }
 
 /* Which part of a segment a region is cut from. */
-enum part { PART_DATA, PART_CUT, PART_ABSENT };
+enum segment_part { PART_DATA, PART_CUT, PART_ABSENT };
 
-static int add_region(struct cf_mem *mem, const struct mem_piece *piece, enum part part,
+static int add_region(struct cf_mem *mem, const struct mem_piece *piece, enum segment_part part,
                       int32_t file, struct cf_err *err) {
     const struct cf_segment *segment = cf_core_segment(mem->core, piece->segment);
     struct cf_region *region = cf_array_push(&mem->regions);
@@ -133,7 +133,7 @@ static int add_region(struct cf_mem *mem, const struct mem_piece *piece, enum pa
 }
 
 /* Cuts the part of a piece at the boundaries of the mapped files. */
-static int add_by_files(struct cf_mem *mem, struct mem_piece piece, enum part part,
+static int add_by_files(struct cf_mem *mem, struct mem_piece piece, enum segment_part part,
                         struct cf_err *err) {
     int status = CF_OK;
     size_t i = file_above(mem, piece.start);
@@ -163,7 +163,7 @@ static int add_piece(struct cf_mem *mem, const struct mem_piece *piece, struct c
         [PART_ABSENT] = piece->end,
     };
     struct mem_piece rest = *piece;
-    for (enum part part = PART_DATA; part <= PART_ABSENT; part++) {
+    for (enum segment_part part = PART_DATA; part <= PART_ABSENT; part++) {
         struct mem_piece here = rest;
         here.end = edges[part] < rest.end ? edges[part] : rest.end;
         if (here.end <= here.start)

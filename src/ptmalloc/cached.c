@@ -98,7 +98,7 @@ void cf_fastbins_follow(struct cf_ptmalloc *pt, struct cf_arena *arena, struct c
 /* ---- caches ---- */
 
 /* One bin's list while it is followed. */
-struct list {
+struct cached_list {
     struct cf_ptmalloc *pt;
     struct cf_tcache *tcache;
     unsigned bin;
@@ -106,7 +106,7 @@ struct list {
     uint64_t met;
 };
 
-static void note(const struct list *list, const char *code, uint64_t holder, uint64_t addr,
+static void note(const struct cached_list *list, const char *code, uint64_t holder, uint64_t addr,
                  const char *detail) {
     uint64_t count = list->found.count;
     cf_anomalies_add(&list->pt->anomalies,
@@ -129,7 +129,7 @@ static struct cf_mmapped *find_mmapped(struct cf_ptmalloc *pt, uint64_t addr) {
 }
 
 /* Takes a chunk of a heap. False: it is dead already. */
-static bool take_walked(struct list *list, const struct cf_heap *heap, uint64_t addr) {
+static bool take_walked(struct cached_list *list, const struct cf_heap *heap, uint64_t addr) {
     if (cf_walked_state(list->pt, heap, addr) != CF_CHUNK_LIVE) {
         note(list, "tcache-twice", addr, addr, "it is on another list, or on this one twice");
         return false;
@@ -139,7 +139,7 @@ static bool take_walked(struct list *list, const struct cf_heap *heap, uint64_t 
 }
 
 /* False: the list cannot be followed behind this chunk, to which `holder` leads. */
-static bool take_cached(struct list *list, uint64_t holder, uint64_t addr) {
+static bool take_cached(struct cached_list *list, uint64_t holder, uint64_t addr) {
     struct cf_ptmalloc *pt = list->pt;
     const struct cf_heap *heap;
     struct cf_mmapped *mmapped = NULL;
@@ -168,7 +168,7 @@ static bool take_cached(struct list *list, uint64_t holder, uint64_t addr) {
 
 /* Up to its end, or to where its links break: the count says how many are missing. */
 static void follow_bin(struct cf_ptmalloc *pt, struct cf_tcache *tcache, unsigned bin) {
-    struct list list = {.pt = pt, .tcache = tcache, .bin = bin};
+    struct cached_list list = {.pt = pt, .tcache = tcache, .bin = bin};
     if (!cf_tcache_bin(pt->malloc_found, tcache->addr, bin, &list.found))
         return;
     uint64_t header = 2 * pt->word_bytes, holder = tcache->addr - header;

@@ -141,7 +141,7 @@ static inline void look_ahead(const struct turns *turns, struct follower *f) {
 }
 
 /* Of a free chunk. */
-struct header {
+struct chunk_header {
     uint64_t size; /* with flags */
     uint64_t fd;
     uint64_t bk;
@@ -149,7 +149,7 @@ struct header {
 
 /* False: it is not in the core. */
 static inline bool read_header(const struct cf_ptmalloc *pt, const struct follower *f,
-                               struct header *out) {
+                               struct chunk_header *out) {
     uint64_t word = pt->word_bytes;
     if (f->bytes != NULL && word == 8 && f->heap->end - f->addr >= 4 * word) {
         const unsigned char *at = f->bytes + (f->addr - f->heap->start);
@@ -199,7 +199,7 @@ static inline bool take_binned(const struct turns *turns, const struct team *tea
                                struct follower *f) {
     const struct cf_ptmalloc *pt = turns->pt;
     struct list *list = &f->list;
-    struct header header;
+    struct chunk_header header;
     if (f->addr == f->head || f->addr == 0)
         return false;
     if (list->chunks >= team->limit) {

@@ -22,7 +22,7 @@
 
 enum { TLS_BELOW_BYTES = 16384, TLS_ABOVE_BYTES = 8192 }; /* only a label: the block is not known */
 
-struct range {
+struct root_range {
     uint64_t start;
     uint64_t end;
     enum cf_root_kind kind;
@@ -30,11 +30,11 @@ struct range {
 };
 
 struct ranges {
-    CF_ARRAY(struct range) rows;
+    CF_ARRAY(struct root_range) rows;
     size_t cursor; /* regions are taken in the order of their addresses */
 };
 
-struct finder {
+struct root_finder {
     struct cf_roots *roots;
     const struct cf_mem *mem;
     const struct cf_core *core;
@@ -54,26 +54,27 @@ const char *cf_root_kind_name(enum cf_root_kind kind) {
     return kind < CF_NR_ROOT_KINDS ? names[kind] : "unknown";
 }
 
-static int add_range(const struct finder *finder, struct ranges *ranges, struct range range) {
+static int add_range(const struct root_finder *finder, struct ranges *ranges,
+                     struct root_range range) {
     if (range.start >= range.end)
         return CF_OK;
-    struct range *slot = cf_array_push(&ranges->rows);
+    struct root_range *slot = cf_array_push(&ranges->rows);
     if (slot == NULL)
         return cf_err_nomem(finder->err, sizeof *slot, "the table of root ranges");
     *slot = range;
     return CF_OK;
 }
 
-static int skip(struct finder *finder, uint64_t start, uint64_t end) {
-    return add_range(finder, &finder->skips, (struct range){.start = start, .end = end});
+static int skip(struct root_finder *finder, uint64_t start, uint64_t end) {
+    return add_range(finder, &finder->skips, (struct root_range){.start = start, .end = end});
 }
 
-static int skip_bytes(struct finder *finder, uint64_t start, uint64_t bytes) {
+static int skip_bytes(struct root_finder *finder, uint64_t start, uint64_t bytes) {
     uint64_t end;
     return cf_add_u64(start, bytes, &end) ? skip(finder, start, end) : CF_OK;
 }
 
-static int skip_heaps(struct finder *finder, const struct cf_chunkmap *map) {
+static int skip_heaps(struct root_finder *finder, const struct cf_chunkmap *map) {
     int status = CF_OK;
     for (size_t i = 0; status == CF_OK && i < cf_chunkmap_nr_heaps(map); i++) {
         const struct cf_heap *heap = cf_chunkmap_heap(map, i);
@@ -90,7 +91,7 @@ static int skip_heaps(struct finder *finder, const struct cf_chunkmap *map) {
 }
 
 /* malloc_state of every arena and mp_ of every namespace: their bins and tops point at chunks. */
-static int skip_structs(struct finder *finder, const struct cf_malloc *m) {
+static int skip_structs(struct root_finder *finder, const struct cf_malloc *m) {
     int status = CF_OK;
     const struct cf_state_layout *state = cf_malloc_state_layout(m);
     for (size_t i = 0; status == CF_OK && state != NULL && i < cf_malloc_nr_arenas(m); i++)
@@ -105,19 +106,20 @@ static int skip_structs(struct finder *finder, const struct cf_malloc *m) {
     return status;
 }
 
-static int add_stacks(struct finder *finder, const struct cf_stacks *stacks) {
+static int add_stacks(struct root_finder *finder, const struct cf_stacks *stacks) {
     int status = CF_OK;
     for (size_t i = 0; status == CF_OK && i < stacks->rows.len; i++) {
         const struct cf_stack *stack = &stacks->rows.items[i];
         if (stack->in_block)
             status = skip(finder, stack->start, stack->live);
         if (status == CF_OK)
-            status = add_range(finder, &finder->labels,
-                               (struct range){stack->live, stack->tcb, CF_ROOT_STACK,
-                                              stack->thread});
+            status = add_range(
+                finder, &finder->labels,
+                (struct root_range){stack->live, stack->tcb, CF_ROOT_STACK, stack->thread});
         if (status == CF_OK)
-            status = add_range(finder, &finder->labels,
-                               (struct range){stack->tcb, stack->end, CF_ROOT_TLS, stack->thread});
+            status =
+                add_range(finder, &finder->labels,
+                          (struct root_range){stack->tcb, stack->end, CF_ROOT_TLS, stack->thread});
     }
     return status;
 }
@@ -128,7 +130,7 @@ static bool in_a_stack(const struct cf_stacks *stacks, uint64_t addr) {
 }
 
 /* The main thread's block of TLS, which ld.so or the start code of a static program allocated. */
-static int add_tls(struct finder *finder, const struct cf_stacks *stacks) {
+static int add_tls(struct root_finder *finder, const struct cf_stacks *stacks) {
     int status = CF_OK;
     for (size_t i = 0; status == CF_OK && i < cf_core_nr_threads(finder->core); i++) {
         const struct cf_core_thread *thread = cf_core_thread(finder->core, i);
@@ -137,17 +139,19 @@ static int add_tls(struct finder *finder, const struct cf_stacks *stacks) {
         if (region == NULL || in_a_stack(stacks, thread->tp))
             continue;
         uint64_t below = thread->tp - region->start, above = region->end - thread->tp;
-        status = add_range(finder, &finder->labels, (struct range){
-            thread->tp - (below < TLS_BELOW_BYTES ? below : TLS_BELOW_BYTES),
-            thread->tp + (above < TLS_ABOVE_BYTES ? above : TLS_ABOVE_BYTES),
-            CF_ROOT_TLS, (int32_t)i,
-        });
+        status = add_range(finder, &finder->labels,
+                           (struct root_range){
+                               thread->tp - (below < TLS_BELOW_BYTES ? below : TLS_BELOW_BYTES),
+                               thread->tp + (above < TLS_ABOVE_BYTES ? above : TLS_ABOVE_BYTES),
+                               CF_ROOT_TLS,
+                               (int32_t)i,
+                           });
     }
     return status;
 }
 
 static int compare_ranges(const void *a, const void *b) {
-    const struct range *left = a, *right = b;
+    const struct root_range *left = a, *right = b;
     if (left->start != right->start)
         return left->start < right->start ? -1 : 1;
     return left->end < right->end ? -1 : left->end > right->end;
@@ -161,7 +165,7 @@ static void settle(struct ranges *ranges) {
     size_t kept = 0;
     uint64_t end = 0;
     for (size_t i = 0; i < ranges->rows.len; i++) {
-        struct range range = ranges->rows.items[i];
+        struct root_range range = ranges->rows.items[i];
         if (range.start < end)
             range.start = end;
         if (range.start >= range.end)
@@ -173,7 +177,7 @@ static void settle(struct ranges *ranges) {
 }
 
 /* The first range that ends above `addr`; addresses never go back. NULL: no more. */
-static const struct range *next_range(struct ranges *ranges, uint64_t addr) {
+static const struct root_range *next_range(struct ranges *ranges, uint64_t addr) {
     while (ranges->cursor < ranges->rows.len && ranges->rows.items[ranges->cursor].end <= addr)
         ranges->cursor++;
     return ranges->cursor < ranges->rows.len ? &ranges->rows.items[ranges->cursor] : NULL;
@@ -181,7 +185,7 @@ static const struct range *next_range(struct ranges *ranges, uint64_t addr) {
 
 /* Nothing says so where a mapping was left out because it was never written, which is the
  * kernel's rule for private memory, so that is no gap; shared memory may be full. */
-static uint64_t unreadable_bytes(const struct finder *finder, uint64_t start, uint64_t end) {
+static uint64_t unreadable_bytes(const struct root_finder *finder, uint64_t start, uint64_t end) {
     const struct cf_region *region = finder->region;
     uint64_t data_end = region->start + region->data_bytes;
     uint64_t cut_end = data_end + region->cut_bytes;
@@ -193,8 +197,8 @@ static uint64_t unreadable_bytes(const struct finder *finder, uint64_t start, ui
     return bytes;
 }
 
-static int add_root(struct finder *finder, uint64_t start, uint64_t end, enum cf_root_kind kind,
-                    int32_t thread) {
+static int add_root(struct root_finder *finder, uint64_t start, uint64_t end,
+                    enum cf_root_kind kind, int32_t thread) {
     const struct cf_region *region = finder->region;
     uint64_t missing = unreadable_bytes(finder, start, end);
     if (missing > 0) {
@@ -216,7 +220,7 @@ static int add_root(struct finder *finder, uint64_t start, uint64_t end, enum cf
 
 /* What is left of a piece when malloc, stacks and TLS have theirs: a module's data, and behind its
  * .bss whatever else was mapped there. */
-static int add_data(struct finder *finder, uint64_t start, uint64_t end) {
+static int add_data(struct root_finder *finder, uint64_t start, uint64_t end) {
     int32_t file = finder->file;
     uint64_t until = finder->bss_end < end ? finder->bss_end : end;
     int status = CF_OK;
@@ -232,10 +236,10 @@ static int add_data(struct finder *finder, uint64_t start, uint64_t end) {
 }
 
 /* A piece of the region at hand that is not malloc's. */
-static int add_piece(struct finder *finder, uint64_t start, uint64_t end) {
+static int add_piece(struct root_finder *finder, uint64_t start, uint64_t end) {
     int status = CF_OK;
     while (status == CF_OK && start < end) {
-        const struct range *label = next_range(&finder->labels, start);
+        const struct root_range *label = next_range(&finder->labels, start);
         if (label != NULL && label->start <= start) {
             uint64_t until = label->end < end ? label->end : end;
             status = add_root(finder, start, until, label->kind, label->thread);
@@ -249,11 +253,11 @@ static int add_piece(struct finder *finder, uint64_t start, uint64_t end) {
     return status;
 }
 
-static int add_region(struct finder *finder) {
+static int add_region(struct root_finder *finder) {
     uint64_t start = finder->region->start, end = finder->region->end;
     int status = CF_OK;
     while (status == CF_OK && start < end) {
-        const struct range *skipped = next_range(&finder->skips, start);
+        const struct root_range *skipped = next_range(&finder->skips, start);
         if (skipped != NULL && skipped->start <= start) {
             start = skipped->end;
             continue;
@@ -265,7 +269,7 @@ static int add_region(struct finder *finder) {
     return status;
 }
 
-static bool same_file(const struct finder *finder, const struct cf_region *a,
+static bool same_file(const struct root_finder *finder, const struct cf_region *a,
                       const struct cf_region *b) {
     if (a->file < 0 || b->file < 0)
         return a->file == b->file;
@@ -274,13 +278,13 @@ static bool same_file(const struct finder *finder, const struct cf_region *a,
 }
 
 /* Data of a module that ld.so protected after it had relocated it stands just below its .data. */
-static bool is_relro(const struct finder *finder, const struct cf_region *next) {
+static bool is_relro(const struct root_finder *finder, const struct cf_region *next) {
     const struct cf_region *region = finder->region;
     return next != NULL && (region->flags & PF_X) == 0 && (next->flags & PF_W) != 0 &&
            next->start == region->end && same_file(finder, region, next);
 }
 
-static bool may_hold_pointers(const struct finder *finder, const struct cf_region *next) {
+static bool may_hold_pointers(const struct root_finder *finder, const struct cf_region *next) {
     if ((finder->region->flags & PF_W) != 0)
         return true;
     if (finder->region->kind == CF_REGION_ANONYMOUS)
@@ -289,7 +293,7 @@ static bool may_hold_pointers(const struct finder *finder, const struct cf_regio
 }
 
 /* The module whose data this is: the file's own, or, for a .bss, that of the region before. */
-static int32_t module_of(const struct finder *finder, const struct cf_region *previous) {
+static int32_t module_of(const struct root_finder *finder, const struct cf_region *previous) {
     const struct cf_region *region = finder->region;
     if (region->kind == CF_REGION_FILE)
         return region->file;
@@ -298,7 +302,7 @@ static int32_t module_of(const struct finder *finder, const struct cf_region *pr
     return follows ? finder->file : -1;
 }
 
-static int add_regions(struct finder *finder) {
+static int add_regions(struct root_finder *finder) {
     size_t nr = cf_mem_nr_regions(finder->mem);
     const struct cf_region *previous = NULL;
     finder->file = -1;
@@ -322,7 +326,7 @@ static int add_regions(struct finder *finder) {
 
 /* Foreign memory inside a heap, which malloc's skips covered: what somebody else took from sbrk
  * between main arena's chunks, and what follows the last chunk. */
-static int add_foreign(struct finder *finder, uint64_t start, uint64_t end) {
+static int add_foreign(struct root_finder *finder, uint64_t start, uint64_t end) {
     int status = CF_OK;
     finder->file = -1;
     while (status == CF_OK && start < end) {
@@ -340,7 +344,7 @@ static int add_foreign(struct finder *finder, uint64_t start, uint64_t end) {
     return status;
 }
 
-static int add_gaps(struct finder *finder, const struct cf_chunkmap *map) {
+static int add_gaps(struct root_finder *finder, const struct cf_chunkmap *map) {
     const struct cf_planes *planes = cf_chunkmap_planes(map);
     int status = CF_OK;
     for (size_t i = 0; status == CF_OK && i < planes->nr_odds; i++) {
@@ -354,7 +358,7 @@ static int add_gaps(struct finder *finder, const struct cf_chunkmap *map) {
     return status;
 }
 
-static int add_registers(struct finder *finder) {
+static int add_registers(struct root_finder *finder) {
     for (size_t i = 0; i < cf_core_nr_threads(finder->core); i++) {
         const struct cf_core_thread *thread = cf_core_thread(finder->core, i);
         if (thread->regs == NULL)
@@ -372,7 +376,7 @@ static int add_registers(struct finder *finder) {
 
 /* gcore keeps a stack that it could not read, full of zeros: its bytes are there and say nothing.
  * A thread pointer that leads nowhere means the same for its TLS. */
-static void count_blank(struct finder *finder, const struct cf_stacks *stacks) {
+static void count_blank(struct root_finder *finder, const struct cf_stacks *stacks) {
     for (size_t i = 0; i < stacks->rows.len; i++)
         if (!stacks->rows.items[i].readable)
             finder->roots->missing[CF_ROOT_STACK].places++;
@@ -406,7 +410,7 @@ static int compare_roots(const void *a, const void *b) {
     return left->thread < right->thread ? -1 : left->thread > right->thread;
 }
 
-static int find_all(struct finder *finder, const struct cf_ptmalloc *pt,
+static int find_all(struct root_finder *finder, const struct cf_ptmalloc *pt,
                     const struct cf_stacks *stacks) {
     const struct cf_chunkmap *map = cf_ptmalloc_map(pt);
     int status = skip_heaps(finder, map);
@@ -429,8 +433,11 @@ static int find_all(struct finder *finder, const struct cf_ptmalloc *pt,
 
 int cf_roots_find(struct cf_roots *roots, const struct cf_mem *mem, const struct cf_ptmalloc *pt,
                   const struct cf_stacks *stacks, struct cf_err *err) {
-    struct finder finder = {
-        .roots = roots, .mem = mem, .core = cf_mem_core(mem), .err = err,
+    struct root_finder finder = {
+        .roots = roots,
+        .mem = mem,
+        .core = cf_mem_core(mem),
+        .err = err,
         .has_anonymous = has_anonymous_data(mem),
     };
     roots->mem = mem;

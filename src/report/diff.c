@@ -185,7 +185,7 @@ enum { NR_SIDES = sizeof sides / sizeof sides[0] };
 
 struct chart {
     struct cf_table *table;
-    enum cf_mark mark;
+    enum cf_figure_mark mark;
     double sum;
     double whole; /* the larger of both sums: what bars are drawn against */
 };

@@ -234,7 +234,7 @@ void cf_table_unknown(struct cf_table *table) {
     (void)push_cell(table, CF_CELL_UNKNOWN);
 }
 
-void cf_table_integer(struct cf_table *table, int64_t value, enum cf_mark mark) {
+void cf_table_integer(struct cf_table *table, int64_t value, enum cf_figure_mark mark) {
     struct cf_datum *cell = push_cell(table, CF_CELL_INTEGER);
     if (cell == NULL)
         return;
@@ -242,7 +242,7 @@ void cf_table_integer(struct cf_table *table, int64_t value, enum cf_mark mark) 
     cell->mark = mark;
 }
 
-void cf_table_real(struct cf_table *table, double value, enum cf_mark mark) {
+void cf_table_real(struct cf_table *table, double value, enum cf_figure_mark mark) {
     struct cf_datum *cell = push_cell(table, CF_CELL_REAL);
     if (cell == NULL)
         return;
@@ -267,7 +267,8 @@ void cf_table_text(struct cf_table *table, const char *text) {
 }
 
 void cf_table_segment(struct cf_table *table, const char *class, const char *label,
-                      const int64_t *bytes, double share, enum cf_mark mark, const char *note) {
+                      const int64_t *bytes, double share, enum cf_figure_mark mark,
+                      const char *note) {
     cf_table_text(table, class);
     cf_table_text(table, label);
     if (bytes != NULL) {
@@ -301,8 +302,8 @@ const struct cf_datum *cf_table_cell(const struct cf_table *table, size_t row, s
     return &table->cells.items[row * table->nr_columns + column];
 }
 
-enum cf_mark cf_table_mark(const struct cf_table *table, size_t column, bool *is_uniform) {
-    enum cf_mark mark = CF_MARK_EXACT;
+enum cf_figure_mark cf_table_mark(const struct cf_table *table, size_t column, bool *is_uniform) {
+    enum cf_figure_mark mark = CF_MARK_EXACT;
     bool is_first = true;
     *is_uniform = true;
     for (size_t row = 0; row < cf_table_nr_rows(table); row++) {

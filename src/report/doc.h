@@ -33,7 +33,7 @@ enum cf_unit {
 };
 
 /* How a figure relates to the truth. */
-enum cf_mark {
+enum cf_figure_mark {
     CF_MARK_EXACT,
     CF_MARK_AT_LEAST, /* it rests on something that undercounts, as residency by zero pages does */
     CF_MARK_BOUND,    /* it cannot be more */
@@ -68,7 +68,7 @@ enum cf_cell_kind {
 
 struct cf_datum {
     enum cf_cell_kind kind;
-    enum cf_mark mark;
+    enum cf_figure_mark mark;
     int64_t integer;
     double real;
     char *text;
@@ -176,12 +176,13 @@ struct cf_map *cf_section_map(struct cf_section *section, const char *sql, uint6
 /* Cells are added row by row, from the left. */
 void cf_table_empty(struct cf_table *table);
 void cf_table_unknown(struct cf_table *table);
-void cf_table_integer(struct cf_table *table, int64_t value, enum cf_mark mark);
-void cf_table_real(struct cf_table *table, double value, enum cf_mark mark);
+void cf_table_integer(struct cf_table *table, int64_t value, enum cf_figure_mark mark);
+void cf_table_real(struct cf_table *table, double value, enum cf_figure_mark mark);
 void cf_table_text(struct cf_table *table, const char *text);
 /* A whole row of a chart: `share` is 0 to 1. `bytes` NULL: not known. */
 void cf_table_segment(struct cf_table *table, const char *class, const char *label,
-                      const int64_t *bytes, double share, enum cf_mark mark, const char *note);
+                      const int64_t *bytes, double share, enum cf_figure_mark mark,
+                      const char *note);
 /* A whole row of a table of facts. */
 void cf_table_fact(struct cf_table *table, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -189,7 +190,7 @@ void cf_table_fact(struct cf_table *table, const char *name, const char *format,
 size_t cf_table_nr_rows(const struct cf_table *table);
 /* The mark that all figures of a column share; where they differ, `*is_uniform` is false and the
  * mark is CF_MARK_EXACT. */
-enum cf_mark cf_table_mark(const struct cf_table *table, size_t column, bool *is_uniform);
+enum cf_figure_mark cf_table_mark(const struct cf_table *table, size_t column, bool *is_uniform);
 /*
  * The columns that a page of text shows, into `out`, which has room for nr_columns; returns how
  * many. Details are left out, and texts of which not one is there.

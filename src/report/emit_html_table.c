@@ -18,8 +18,8 @@ static bool is_left(enum cf_unit unit) {
 }
 
 /* The mark that all known figures of a column share: it stands once, in the header. */
-static enum cf_mark column_mark(const struct cf_table *table, size_t column) {
-    enum cf_mark mark = CF_MARK_EXACT;
+static enum cf_figure_mark column_mark(const struct cf_table *table, size_t column) {
+    enum cf_figure_mark mark = CF_MARK_EXACT;
     bool is_first = true;
     for (size_t row = 0; row < cf_table_nr_rows(table); row++) {
         const struct cf_datum *cell = cf_table_cell(table, row, column);
@@ -105,7 +105,8 @@ static void put_change(struct cf_html *html, const struct cf_datum *cell, double
     (void)fputs("\"/><path d=\"M0 0v99\" transform=\"translate(64)\"/></svg>", html->sink);
 }
 
-static void put_header(struct cf_html *html, const struct cf_column *column, enum cf_mark mark) {
+static void put_header(struct cf_html *html, const struct cf_column *column,
+                       enum cf_figure_mark mark) {
     (void)fputs(is_left(column->unit) ? "<th scope=col>" : "<th scope=col class=n>", html->sink);
     /* A name may break into lines, but not right after its mark. */
     static const char *const marks[] = {"", "≥&#160;", "≤&#160;", "≈&#160;"};
@@ -227,7 +228,7 @@ static void put_legend(struct cf_html *html, const struct pieces *parts) {
 struct html_grid {
     const struct cf_table *table;
     size_t *shown;
-    enum cf_mark *marks;
+    enum cf_figure_mark *marks;
     double *changes; /* of columns of growth, the largest; else 0 */
     size_t nr_shown;
     struct pieces parts;

@@ -79,7 +79,7 @@ static const char *unit_name(enum cf_unit unit) {
     return names[unit];
 }
 
-static const char *mark_name(enum cf_mark mark, bool is_uniform) {
+static const char *mark_name(enum cf_figure_mark mark, bool is_uniform) {
     static const char *const names[] = {"exact", "at-least", "bound", "about"};
     return is_uniform ? names[mark] : "mixed";
 }
@@ -87,7 +87,7 @@ static const char *mark_name(enum cf_mark mark, bool is_uniform) {
 static json_t *json_column(const struct cf_table *table, size_t column) {
     const struct cf_column *description = &table->columns[column];
     bool is_uniform;
-    enum cf_mark mark = cf_table_mark(table, column, &is_uniform);
+    enum cf_figure_mark mark = cf_table_mark(table, column, &is_uniform);
     json_t *object = json_object();
     return whole(object, set(object, "key", json_text(description->key)) &&
                              set(object, "name", json_text(description->name)) &&

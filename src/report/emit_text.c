@@ -79,7 +79,7 @@ static char *draw_bar(double fraction) {
 
 /* What stands in a cell, escaped; NULL when memory is out. `header_mark` is already said. */
 static char *cell_text(const struct printer *printer, const struct cf_table *table, size_t row,
-                       size_t column, enum cf_mark header_mark) {
+                       size_t column, enum cf_figure_mark header_mark) {
     struct cf_datum shown = *cf_table_cell(table, row, column);
     if (shown.mark == header_mark)
         shown.mark = CF_MARK_EXACT;
@@ -121,7 +121,7 @@ static bool fill_column(const struct printer *printer, const struct cf_table *ta
     size_t column = grid->shown[at];
     /* What all figures share is said once: in the header, or in the heading of a chart. */
     bool is_uniform;
-    enum cf_mark mark = cf_table_mark(table, column, &is_uniform);
+    enum cf_figure_mark mark = cf_table_mark(table, column, &is_uniform);
     if (asprintf(&grid->headers[at], "%s%s", cf_format_mark(mark), table->columns[column].name) <
         0) {
         grid->headers[at] = NULL;

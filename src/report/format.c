@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/text.h"
+#include "base/texts.h"
 
 /* `first` and `second` together, cut where they do not fit. */
 static const char *put(char out[CF_FORMAT_MAX], const char *first, const char *second) {
@@ -33,7 +33,7 @@ const char *cf_format_plural(int64_t count) {
     return count == 1 ? "" : "s";
 }
 
-const char *cf_format_mark(enum cf_mark mark) {
+const char *cf_format_mark(enum cf_figure_mark mark) {
     switch (mark) {
     case CF_MARK_AT_LEAST:
         return "≥ ";

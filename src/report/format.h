@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/text.h"
+#include "base/texts.h"
 #include "report/doc.h"
 
 enum { CF_FORMAT_MAX = CF_NUMBER_MAX };
@@ -26,7 +26,7 @@ const char *cf_format_address(char out[CF_FORMAT_MAX], uint64_t address);
 /* "s", or "" where the count is 1; static. */
 const char *cf_format_plural(int64_t count);
 /* "≥ " for at least, "≤ " for bound, "≈ " for about, "" for exact; static. */
-const char *cf_format_mark(enum cf_mark mark);
+const char *cf_format_mark(enum cf_figure_mark mark);
 
 /*
  * A cell as its column shows it, with its mark; borrowed from the cell (a text, not escaped) or

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/text.h"
+#include "base/texts.h"
 
 static const struct metric {
     const char *name;

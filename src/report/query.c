@@ -11,8 +11,8 @@
 enum { PAGE_ROWS = 200, PAGE_ROWS_FULL = 2000 };
 
 /* What is taken off counts the other way round: less of it is more. */
-static enum cf_mark mark_of(const struct cf_report *report, unsigned flags) {
-    enum cf_mark now = cf_report_residency_mark(report), before = report->old_residency;
+static enum cf_figure_mark mark_of(const struct cf_report *report, unsigned flags) {
+    enum cf_figure_mark now = cf_report_residency_mark(report), before = report->old_residency;
     if ((flags & CF_IS_RESIDENCY) != 0)
         return now;
     if ((flags & CF_IS_OLD_RESIDENCY) != 0)
@@ -23,7 +23,7 @@ static enum cf_mark mark_of(const struct cf_report *report, unsigned flags) {
 }
 
 static void add_cell(struct cf_table *table, const struct cf_stmt *stmt, int column,
-                     enum cf_mark mark) {
+                     enum cf_figure_mark mark) {
     unsigned flags = table->columns[column].flags;
     switch (cf_stmt_column_type(stmt, column)) {
     case CF_COLUMN_NULL:

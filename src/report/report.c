@@ -22,7 +22,7 @@ int64_t cf_report_meta_i64(const struct cf_report *report, const char *key) {
     return strtoll(cf_report_meta(report, key), NULL, 10);
 }
 
-enum cf_mark cf_report_residency_mark(const struct cf_report *report) {
+enum cf_figure_mark cf_report_residency_mark(const struct cf_report *report) {
     return cf_report_meta_i64(report, "residency_exact") != 0 ? CF_MARK_EXACT : CF_MARK_AT_LEAST;
 }
 
@@ -148,10 +148,10 @@ static int add_sections(struct cf_report *report, struct cf_err *err) {
 #define CF_ROW(name, place) {cf_report_##name, place},
     static const struct {
         int (*add)(struct cf_report *, struct cf_err *);
-        enum cf_place place;
+        enum cf_report_place place;
     } sections[] = {CF_SECTIONS(CF_ROW)};
 #undef CF_ROW
-    enum cf_place other = report->is_page ? CF_IN_TEXT : CF_ON_A_PAGE;
+    enum cf_report_place other = report->is_page ? CF_IN_TEXT : CF_ON_A_PAGE;
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
         int status = sections[i].place == other ? CF_OK : sections[i].add(report, err);
         if (status != CF_OK)

@@ -34,7 +34,7 @@ struct cf_report {
     const struct cf_report_options *options;
     struct cf_doc *doc;
     bool is_page; /* it will be a page that scrolls and draws: there is room for more rows */
-    enum cf_mark old_residency; /* of the older core, where two are compared */
+    enum cf_figure_mark old_residency; /* of the older core, where two are compared */
     CF_ARRAY(struct cf_meta_row) meta;
     CF_ARRAY(struct cf_fact) facts;
 };
@@ -64,7 +64,7 @@ bool cf_report_is_live_much(const struct cf_report *report);
 bool cf_report_is_dead_much(const struct cf_report *report);
 
 /* What figures that rest on residency are in this core. */
-enum cf_mark cf_report_residency_mark(const struct cf_report *report);
+enum cf_figure_mark cf_report_residency_mark(const struct cf_report *report);
 
 /* Bytes as this report shows them. */
 const char *cf_report_bytes(const struct cf_report *report, char out[CF_FORMAT_MAX], int64_t bytes);
@@ -93,7 +93,7 @@ int cf_report_each(struct cf_report *report, const char *sql,
                    void *target, struct cf_err *err);
 
 /* Where a section stands: a page has room, and draws what text cannot. */
-enum cf_place { CF_ANYWHERE, CF_ON_A_PAGE, CF_IN_TEXT };
+enum cf_report_place { CF_ANYWHERE, CF_ON_A_PAGE, CF_IN_TEXT };
 
 /*
  * The sections, in the report's order: a new one is a row here and a function

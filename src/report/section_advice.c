@@ -18,7 +18,7 @@ static const struct cf_column advice_columns[] = {
     {"sql", "sql", CF_UNIT_TEXT, CF_IS_DETAIL},
 };
 
-static enum cf_mark mark_named(const char *exactness) {
+static enum cf_figure_mark mark_named(const char *exactness) {
     if (strcmp(exactness, "bound") == 0)
         return CF_MARK_BOUND;
     if (strcmp(exactness, "estimate") == 0)
@@ -32,7 +32,7 @@ static void add_advice(struct cf_report *report, void *target, const struct cf_s
     if (table == NULL)
         return;
     bool has_bytes = !cf_stmt_is_null(row, 1);
-    enum cf_mark mark = mark_named(cf_stmt_text(row, 2));
+    enum cf_figure_mark mark = mark_named(cf_stmt_text(row, 2));
     cf_table_integer(table, (int64_t)cf_table_nr_rows(table) + 1, CF_MARK_EXACT);
     cf_table_text(table, cf_stmt_text(row, 0));
     if (has_bytes)

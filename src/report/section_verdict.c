@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/texts.h"
 #include "report/section.h"
 
 static const char *process_name(const struct cf_report *report) {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "base/text.h"
+#include "base/texts.h"
 
 /* Writes one piece of the escaped text and returns how many bytes of `at` it stands for. */
 static size_t write_escaped(FILE *sink, const char *at, bool double_backslash) {

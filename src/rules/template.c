@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/text.h"
+#include "base/texts.h"
 
 /* A sentence as it grows; what does not fit is cut. */
 struct sentence {

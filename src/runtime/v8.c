@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "base/text.h"
+#include "base/texts.h"
 #include "runtime/runtimes.h"
 #include "space/unclaimed.h"
 

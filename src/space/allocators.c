@@ -7,7 +7,7 @@
 #include <elf.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/texts.h"
 #include "space/unclaimed.h"
 #include "sym/dynamic.h"
 

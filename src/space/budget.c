@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/text.h"
+#include "base/texts.h"
 #include "space/uses.h"
 #include "sym/bss.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/text.h"
+#include "base/texts.h"
 
 enum {
     VSYSCALL_PAGES = 0xa00000, /* below the end of the address space */

@@ -81,7 +81,7 @@ static off_t page_offset(const struct cf_pages *pages, uint32_t number) {
 
 /* The numbers of up to `nr` pages at the file's end, of which `*out` is the first; all of them, or
  * those below the lock-byte page. */
-static int take_numbers(struct cf_pages *pages, size_t nr, struct cf_place *out,
+static int take_numbers(struct cf_pages *pages, size_t nr, struct cf_leaf_run *out,
                         struct cf_err *err) {
     uint64_t lock_page = LOCK_BYTE / pages->page_bytes + 1;
     if (pages->nr_pages + 1 == lock_page)
@@ -98,7 +98,7 @@ static int take_numbers(struct cf_pages *pages, size_t nr, struct cf_place *out,
 /* Appends a finished page to the file and tells its number. */
 static int append_page(struct cf_pages *pages, const unsigned char *bytes, uint32_t *out,
                        struct cf_err *err) {
-    struct cf_place place;
+    struct cf_leaf_run place;
     int status = take_numbers(pages, 1, &place, err);
     if (status != CF_OK)
         return status;
@@ -185,8 +185,8 @@ static int settle_only(struct cf_pages *pages, struct cf_err *err) {
 }
 
 int cf_pages_place(struct cf_pages *pages, const struct cf_leaves *leaves,
-                   struct cf_places *out, struct cf_err *err) {
-    *out = (struct cf_places){0};
+                   struct cf_leaf_runs *out, struct cf_err *err) {
+    *out = (struct cf_leaf_runs){0};
     if (leaves->nr_pages == 0)
         return CF_OK;
     if (pages->rows > 0 && leaves->first_rowid <= pages->last_rowid)
@@ -203,7 +203,7 @@ int cf_pages_place(struct cf_pages *pages, const struct cf_leaves *leaves,
     int status = pages->is_alone ? settle_only(pages, err) : CF_OK;
     size_t done = 0;
     for (size_t k = 0; status == CF_OK && done < leaves->nr_pages; k++) {
-        struct cf_place *place = &out->places[k];
+        struct cf_leaf_run *place = &out->places[k];
         status = take_numbers(pages, leaves->nr_pages - done, place, err);
         done += place->nr;
     }
@@ -217,11 +217,11 @@ int cf_pages_place(struct cf_pages *pages, const struct cf_leaves *leaves,
 }
 
 int cf_pages_write(const struct cf_pages *pages, const struct cf_leaves *leaves,
-                   const struct cf_places *places, struct cf_err *err) {
+                   const struct cf_leaf_runs *places, struct cf_err *err) {
     const unsigned char *bytes = leaves->bytes;
     int status = CF_OK;
     for (size_t k = 0; k < 2 && status == CF_OK; k++) {
-        const struct cf_place *place = &places->places[k];
+        const struct cf_leaf_run *place = &places->places[k];
         size_t length = place->nr * pages->page_bytes;
         if (length == 0)
             continue;

@@ -42,23 +42,23 @@ int cf_pages_open(const char *path, uint32_t root_page, struct cf_pages **out,
 uint32_t cf_pages_page_bytes(const struct cf_pages *pages);
 
 /* Neighbouring pages of the file. */
-struct cf_place {
+struct cf_leaf_run {
     uint32_t first;
     size_t nr;
 };
 
 /* Where leaves stand: in one piece, or before and behind the lock-byte page. */
-struct cf_places {
-    struct cf_place places[2];
+struct cf_leaf_runs {
+    struct cf_leaf_run places[2];
 };
 
 /* Gives leaves the next places in the file, and the tree above them their keys: call it with the
  * leaves in the order of their rowids, one at a time. CF_EOUTPUT when the disk is full. */
 int cf_pages_place(struct cf_pages *pages, const struct cf_leaves *leaves,
-                   struct cf_places *out, struct cf_err *err);
+                   struct cf_leaf_runs *out, struct cf_err *err);
 /* Writes them there; may be called on several threads at once. CF_EOUTPUT. */
 int cf_pages_write(const struct cf_pages *pages, const struct cf_leaves *leaves,
-                   const struct cf_places *places, struct cf_err *err);
+                   const struct cf_leaf_runs *places, struct cf_err *err);
 
 /* Writes what is left, the root and the header; the file is a sound database again. */
 int cf_pages_finish(struct cf_pages *pages, struct cf_err *err);

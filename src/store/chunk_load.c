@@ -38,7 +38,7 @@ struct load {
 struct part {
     struct cf_leaves leaves;
     struct cf_chunk_index index;
-    struct cf_places places;
+    struct cf_leaf_runs places;
     int status;
     struct cf_err err;
 };

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "store/queries.h"
 
@@ -82,7 +83,7 @@ static const char wanted_sql[] =
     " WHERE s.type = 'view' OR s.name IN ('meta', 'doc', 'example_query')"
     " GROUP BY s.name ORDER BY s.name";
 
-int cf_compat_check(struct cf_db *db, const char *path, struct cf_err *err) {
+static int check_columns(struct cf_db *db, const char *path, struct cf_err *err) {
     CF_CLEANUP_DB struct cf_db *own = NULL;
     CF_CLEANUP_STMT struct cf_stmt *wanted = NULL;
     if (is_same_revision(db))
@@ -93,4 +94,50 @@ int cf_compat_check(struct cf_db *db, const char *path, struct cf_err *err) {
     if (status == CF_OK)
         status = cf_db_prepare(own, wanted_sql, &wanted, err);
     return status == CF_OK ? check_views(db, wanted, path, err) : status;
+}
+
+static int check_schema(struct cf_db *db, const char *path, struct cf_err *err) {
+    bool found;
+    int64_t version;
+    int status = cf_db_query_i64(
+        db, "SELECT value FROM meta WHERE key = 'schema_version' AND typeof(value) = 'integer'",
+        &found, &version, err);
+    if (status == CF_ENOMEM)
+        return status;
+    if (status != CF_OK || !found)
+        return cf_err_set(err, CF_ENOTDB,
+                          "%s: not a database that corefrag wrote; make one with"
+                          " corefrag analyze CORE -o DB",
+                          path);
+    if (version > CF_SCHEMA_VERSION)
+        return cf_err_set(err, CF_ENOTDB,
+                          "%s: schema version %lld is newer than this corefrag's (%d); use the"
+                          " version that wrote it",
+                          path, (long long)version, CF_SCHEMA_VERSION);
+    return check_columns(db, path, err);
+}
+
+int cf_db_open(const char *path, struct cf_db **out, struct cf_err *err) {
+    CF_CLEANUP_DB struct cf_db *db = NULL;
+    int status = cf_db_open_foreign(path, &db, err);
+    if (status == CF_OK)
+        status = check_schema(db, path, err);
+    if (status == CF_OK)
+        *out = cf_take(&db);
+    return status;
+}
+
+int cf_db_attach(struct cf_db *db, const char *path, const char *name, struct cf_err *err) {
+    CF_CLEANUP_DB struct cf_db *probe = NULL;
+    CF_CLEANUP_STMT struct cf_stmt *stmt = NULL;
+    char sql[64];
+    int status = cf_db_open(path, &probe, err);
+    if (status != CF_OK)
+        return status;
+    (void)snprintf(sql, sizeof sql, "ATTACH ?1 AS %.20s", name);
+    status = cf_db_prepare(db, sql, &stmt, err);
+    if (status != CF_OK)
+        return status;
+    cf_stmt_bind_text(stmt, 1, path);
+    return cf_stmt_run(stmt, err);
 }

@@ -15,8 +15,17 @@ enum { CF_REVISION_BYTES = 17 };
 /* Sixteen digits that stand for all tables and views; what documents them is no part of it. */
 void cf_schema_revision(char out[CF_REVISION_BYTES]);
 
-/* CF_ENOTDB: the database at `path` lacks a view or a column; the error says which, and what to
- * do. */
-int cf_compat_check(struct cf_db *db, const char *path, struct cf_err *err);
+/*
+ * Opens a finished database for reading, as cf_db_open_foreign() does. CF_ENOTDB also when it is
+ * not one of ours, has a newer schema, or lacks a view or a column; the error says which, and what
+ * to do.
+ */
+int cf_db_open(const char *path, struct cf_db **out, struct cf_err *err);
+
+/*
+ * Adds a second finished database under `name` (a word of ours, as SQL's schema name), for reading
+ * beside the first. Fails as cf_db_open() does.
+ */
+int cf_db_attach(struct cf_db *db, const char *path, const char *name, struct cf_err *err);
 
 #endif

@@ -13,7 +13,6 @@
 
 #include "base/context.h"
 #include "base/err.h"
-#include "store/compat.h"
 
 enum { STEPS_A_TICK = 20000 }; /* of SQLite's machine: about a millisecond */
 
@@ -99,28 +98,7 @@ static int distrust(struct cf_db *db, struct cf_err *err) {
     return cf_db_exec(db, "PRAGMA query_only = 1; PRAGMA cell_size_check = 1;", err);
 }
 
-static int check_schema(struct cf_db *db, const char *path, struct cf_err *err) {
-    bool found;
-    int64_t version;
-    int status = cf_db_query_i64(
-        db, "SELECT value FROM meta WHERE key = 'schema_version' AND typeof(value) = 'integer'",
-        &found, &version, err);
-    if (status == CF_ENOMEM)
-        return status;
-    if (status != CF_OK || !found)
-        return cf_err_set(err, CF_ENOTDB,
-                          "%s: not a database that corefrag wrote; make one with"
-                          " corefrag analyze CORE -o DB",
-                          path);
-    if (version > CF_SCHEMA_VERSION)
-        return cf_err_set(err, CF_ENOTDB,
-                          "%s: schema version %lld is newer than this corefrag's (%d); use the"
-                          " version that wrote it",
-                          path, (long long)version, CF_SCHEMA_VERSION);
-    return cf_compat_check(db, path, err);
-}
-
-int cf_db_open(const char *path, struct cf_db **out, struct cf_err *err) {
+int cf_db_open_foreign(const char *path, struct cf_db **out, struct cf_err *err) {
     CF_CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return cf_err_errno(err, CF_EINPUT, errno, "%s: cannot be opened", path);
@@ -128,27 +106,10 @@ int cf_db_open(const char *path, struct cf_db **out, struct cf_err *err) {
     int status = open_handle(path, SQLITE_OPEN_READONLY, &db, err);
     if (status == CF_OK)
         status = distrust(db, err);
-    if (status == CF_OK)
-        status = check_schema(db, path, err);
     if (status != CF_OK)
         return status;
     *out = cf_take(&db);
     return CF_OK;
-}
-
-int cf_db_attach(struct cf_db *db, const char *path, const char *name, struct cf_err *err) {
-    CF_CLEANUP_DB struct cf_db *probe = NULL;
-    CF_CLEANUP_STMT struct cf_stmt *stmt = NULL;
-    char sql[64];
-    int status = cf_db_open(path, &probe, err);
-    if (status != CF_OK)
-        return status;
-    (void)snprintf(sql, sizeof sql, "ATTACH ?1 AS %.20s", name);
-    status = cf_db_prepare(db, sql, &stmt, err);
-    if (status != CF_OK)
-        return status;
-    cf_stmt_bind_text(stmt, 1, path);
-    return cf_stmt_run(stmt, err);
 }
 
 int cf_db_open_bulk(const char *path, struct cf_db **out, struct cf_err *err) {

@@ -24,17 +24,11 @@ struct cf_stmt;
 enum { CF_SCHEMA_VERSION = 1 };
 
 /*
- * Opens a finished database for reading. CF_EINPUT when the file cannot be opened; CF_ENOTDB when
- * it is not one of ours or has a newer schema. The file is not trusted: its views may call
- * nothing but SQLite's harmless functions.
+ * Opens any database for reading; whether it is one of ours cf_db_open() asks (store/compat.h).
+ * CF_EINPUT when the file cannot be opened, CF_ENOTDB when SQLite cannot read it. The file is not
+ * trusted: its views may call nothing but SQLite's harmless functions.
  */
-int cf_db_open(const char *path, struct cf_db **out, struct cf_err *err);
-
-/*
- * Adds a second finished database under `name` (a word of ours, as SQL's schema name), for reading
- * beside the first. Fails as cf_db_open() does.
- */
-int cf_db_attach(struct cf_db *db, const char *path, const char *name, struct cf_err *err);
+int cf_db_open_foreign(const char *path, struct cf_db **out, struct cf_err *err);
 
 /* Opens the existing, empty file at `path` for one bulk load: no journal, no syncs. */
 int cf_db_open_bulk(const char *path, struct cf_db **out, struct cf_err *err);

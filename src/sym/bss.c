@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "base/text.h"
+#include "base/texts.h"
 #include "sym/image.h"
 
 enum { IMAGE_ROWS_MAX = 64 };

@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/text.h"
+#include "base/texts.h"
 
 enum { UNITS_MAX = 8, IMPORTS_MAX = 256, DIES_MAX = 1 << 16, ALL_UNITS_MAX = 1 << 20 };
 

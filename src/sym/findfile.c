@@ -19,7 +19,7 @@
 #include "base/cleanup.h"
 #include "sym/debuginfod.h"
 
-struct search {
+struct file_search {
     const struct cf_files *files;
     const struct cf_module *module;
     struct cf_found_file *out;
@@ -28,7 +28,7 @@ struct search {
     char build_id[2 * CF_BUILD_ID_MAX + 1];
 };
 
-static bool is_done(const struct search *search) {
+static bool is_done(const struct file_search *search) {
     return search->out->file != NULL || search->status != CF_OK;
 }
 
@@ -87,7 +87,8 @@ static bool same_build_id(const struct cf_module *module, const struct cf_elf_fi
     return bytes > 0 && bytes == module->build_id_bytes && memcmp(id, module->build_id, bytes) == 0;
 }
 
-static struct cf_elf_file *open_elf(struct search *search, const char *root, const char *path) {
+static struct cf_elf_file *open_elf(struct file_search *search, const char *root,
+                                    const char *path) {
     char name[PATH_MAX];
     struct cf_elf_file *file = NULL;
     struct cf_err err;
@@ -108,12 +109,12 @@ static struct cf_elf_file *open_elf(struct search *search, const char *root, con
     return file;
 }
 
-static void note_other(struct search *search, const struct cf_elf_file *file) {
+static void note_other(struct file_search *search, const struct cf_elf_file *file) {
     if (search->out->other[0] == '\0')
         (void)snprintf(search->out->other, sizeof search->out->other, "%s", cf_elf_file_path(file));
 }
 
-static void try_file(struct search *search, const char *root, const char *path) {
+static void try_file(struct file_search *search, const char *root, const char *path) {
     if (is_done(search) || search->module->build_id_bytes == 0)
         return;
     CF_CLEANUP(cf_elf_file_freep) struct cf_elf_file *file = open_elf(search, root, path);
@@ -144,7 +145,7 @@ static bool headers_agree(const struct cf_mem *mem, uint64_t start,
            memcmp(headers + header, in_core + header, bytes - header) == 0;
 }
 
-static void try_exe(struct search *search) {
+static void try_exe(struct file_search *search) {
     const char *path = search->files->options->exe;
     if (path == NULL || search->module != search->files->exe)
         return;
@@ -198,7 +199,7 @@ static const char *within_layer(const char *path) {
 }
 
 /* FOLDER/xx/yyyy and a suffix, FOLDER relative to `root`. */
-static void try_by_id(struct search *search, const char *root, const char *folder,
+static void try_by_id(struct file_search *search, const char *root, const char *folder,
                       const char *suffix) {
     char path[PATH_MAX];
     if (strlen(search->build_id) < 4)
@@ -208,7 +209,7 @@ static void try_by_id(struct search *search, const char *root, const char *folde
     try_file(search, root, path);
 }
 
-static void try_debug_below(struct search *search, const char *root, const char *suffix) {
+static void try_debug_below(struct file_search *search, const char *root, const char *suffix) {
     static const char *const folders[] = {"/.build-id", "/usr/lib/debug/.build-id", ""};
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
         try_by_id(search, root, folders[i], suffix);
@@ -216,7 +217,7 @@ static void try_debug_below(struct search *search, const char *root, const char 
 
 /* ---- the two searches ---- */
 
-static void try_paths(struct search *search) {
+static void try_paths(struct file_search *search) {
     const char *sysroot = search->files->options->sysroot;
     char path[PATH_MAX];
     if (!plain_path(search->module, path) || is_special(path))
@@ -235,7 +236,7 @@ static void try_paths(struct search *search) {
         try_file(search, NULL, within);
 }
 
-static void try_server(struct search *search, enum cf_debuginfod_kind kind) {
+static void try_server(struct file_search *search, enum cf_debuginfod_kind kind) {
     char path[PATH_MAX];
     if (is_done(search) || !search->files->options->debuginfod)
         return;
@@ -244,10 +245,10 @@ static void try_server(struct search *search, enum cf_debuginfod_kind kind) {
         try_file(search, NULL, path);
 }
 
-static struct search start(const struct cf_files *files, const struct cf_module *module,
-                           struct cf_found_file *out, struct cf_err *err) {
+static struct file_search start(const struct cf_files *files, const struct cf_module *module,
+                                struct cf_found_file *out, struct cf_err *err) {
     *out = (struct cf_found_file){0};
-    struct search search = {
+    struct file_search search = {
         .files = files, .module = module, .out = out, .status = CF_OK, .err = err};
     cf_module_build_id_text(module, search.build_id);
     return search;
@@ -255,7 +256,7 @@ static struct search start(const struct cf_files *files, const struct cf_module 
 
 int cf_files_find(const struct cf_files *files, const struct cf_module *module,
                   struct cf_found_file *out, struct cf_err *err) {
-    struct search search = start(files, module, out, err);
+    struct file_search search = start(files, module, out, err);
     try_exe(&search);
     try_paths(&search);
     try_server(&search, CF_DEBUGINFOD_EXECUTABLE);
@@ -264,7 +265,7 @@ int cf_files_find(const struct cf_files *files, const struct cf_module *module,
 
 int cf_files_find_debug(const struct cf_files *files, const struct cf_module *module,
                         struct cf_found_file *out, struct cf_err *err) {
-    struct search search = start(files, module, out, err);
+    struct file_search search = start(files, module, out, err);
     const char *roots[] = {files->options->debuginfo, files->options->sysroot, "/"};
     char path[PATH_MAX], debug[PATH_MAX + 32];
     bool has_path = plain_path(module, path);

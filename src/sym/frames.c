@@ -19,7 +19,7 @@
 #include "base/context.h"
 #include "base/cursor.h"
 #include "base/err.h"
-#include "base/text.h"
+#include "base/texts.h"
 #include "sym/demangle.h"
 
 enum { RED_ZONE_BYTES = 128, FUNCTION_MAX = 160 };

@@ -12,7 +12,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/text.h"
+#include "base/texts.h"
 #include "sym/image.h"
 #include "sym/linkmap.h"
 

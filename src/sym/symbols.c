@@ -38,7 +38,7 @@ struct place {
 };
 
 /* One row of NT_FILE. */
-struct range {
+struct module_range {
     uint64_t start, end;
     uint32_t module;
 };
@@ -49,18 +49,18 @@ struct cf_symbols {
     const struct cf_modules *modules;
     struct cf_files files;
     struct place *places;          /* one for each module */
-    CF_ARRAY(struct range) ranges; /* sorted by start */
+    CF_ARRAY(struct module_range) ranges; /* sorted by start */
     size_t nr_read;
     int status; /* and error of the first question that memory was too short for */
     struct cf_err err;
-    struct range vdso; /* empty: none */
+    struct module_range vdso; /* empty: none */
     struct place vdso_place;
 };
 
 /* ---- opening ---- */
 
 static int by_start(const void *a, const void *b) {
-    const struct range *left = a, *right = b;
+    const struct module_range *left = a, *right = b;
     return left->start < right->start ? -1 : left->start > right->start;
 }
 
@@ -80,10 +80,10 @@ static uint64_t bss_end(const struct cf_mem *mem, uint64_t end) {
 
 static int add_range(struct cf_symbols *symbols, uint64_t start, uint64_t end,
                      const struct cf_module *module, struct cf_err *err) {
-    struct range *range = cf_array_push(&symbols->ranges);
+    struct module_range *range = cf_array_push(&symbols->ranges);
     if (range == NULL)
         return cf_err_nomem(err, sizeof *range, "the modules' ranges");
-    *range = (struct range){
+    *range = (struct module_range){
         .start = start, .end = bss_end(symbols->mem, end), .module = index_of(symbols, module)};
     return CF_OK;
 }
@@ -124,7 +124,8 @@ static void find_vdso(struct cf_symbols *symbols) {
         !cf_dynamic_symbols(symbols->mem, base, &place->source))
         return;
     place->bias = image.bias;
-    symbols->vdso = (struct range){.start = base, .end = cf_mem_find(symbols->mem, base)->end};
+    symbols->vdso =
+        (struct module_range){.start = base, .end = cf_mem_find(symbols->mem, base)->end};
     note(symbols, cf_symtab_read(&place->symtab, &place->source, VDSO_SYMBOLS_MAX, &err), &err);
 }
 

@@ -4,7 +4,8 @@
 #   awk -f c.awk -v order="base input core ..." FILE...
 #
 # `order` is the list of folders below src/, lowest first; a folder may include only folders that
-# stand before it, base and itself. The names of the files are relative to the root of the tree.
+# stand before it, base and itself. The names of the files are relative to the root of the tree, and
+# all files have to be given at once: tags, names and circles are the whole tree's.
 
 function fault(rule, message) {
     printf "%s:%d: %s: %s\n", FILENAME, FNR, rule, message
@@ -93,7 +94,10 @@ function check_system(header) {
 
 function check_include(line,    name) {
     if (match(line, /"[^"]*"/)) {
-        check_ours(substr(line, RSTART + 1, RLENGTH - 2))
+        name = substr(line, RSTART + 1, RLENGTH - 2)
+        check_ours(name)
+        if (is_src)
+            remember_include(substr(FILENAME, 5), name)
     } else if (match(line, /<[^>]*>/)) {
         name = substr(line, RSTART + 1, RLENGTH - 2)
         check_system(name)
@@ -204,6 +208,112 @@ function check_shape(code,    i, c) {
     }
 }
 
+# ---- of the whole tree ----
+
+# A tag is defined once in src and include, whether a header or one file knows it.
+function check_tags(code,    tag) {
+    while (match(code, /(^|[^A-Za-z0-9_])(struct|union|enum) +[A-Za-z0-9_]+ *\{/)) {
+        tag = substr(code, RSTART, RLENGTH)
+        code = substr(code, RSTART + RLENGTH)
+        sub(/^.*(struct|union|enum) +/, "", tag)
+        sub(/ *\{$/, "", tag)
+        if (tag in tag_file)
+            fault("tags", tag " is defined in " tag_file[tag] " already")
+        else
+            tag_file[tag] = FILENAME
+    }
+}
+
+function check_name(    name) {
+    name = FILENAME
+    sub(/.*\//, "", name)
+    if (name in name_file)
+        fault("names", "there is " name_file[name] " already")
+    else
+        name_file[name] = FILENAME
+}
+
+function remember_include(file, header) {
+    nr_includes[file]++
+    includes[file, nr_includes[file]] = header
+    include_line[file, header] = FNR
+}
+
+# The module of a file: its name without the ending.
+function module_of(file) {
+    sub(/\.[ch]$/, "", file)
+    return file
+}
+
+# Where `file` leads to: headers, or modules where `by_module`; a header that has no .c file is seen
+# through then, since it belongs to those who share it. Joined by spaces.
+function leads_to(file, by_module, seen,    i, header, found) {
+    for (i = 1; i <= nr_includes[file]; i++) {
+        header = includes[file, i]
+        if (header in seen || !(header in is_header))
+            continue
+        seen[header] = 1
+        if (!by_module)
+            found = found " " header
+        else if (module_of(header) in has_c)
+            found = found " " module_of(header)
+        else
+            found = found leads_to(header, 1, seen)
+    }
+    return found
+}
+
+# Depth first; a way that comes back to where it stands is a circle, which is told once.
+function walk(node, path,    i, n, next_ones) {
+    state[node] = 1
+    n = split(edges[node], next_ones, " ")
+    for (i = 1; i <= n; i++) {
+        if (next_ones[i] == node)
+            continue
+        if (state[next_ones[i]] == 1) {
+            printf "src/%s:1: circles: %s -> %s\n", last_file[node], path, next_ones[i]
+            failed = 1
+        } else if (state[next_ones[i]] == "") {
+            walk(next_ones[i], path " -> " next_ones[i])
+        }
+    }
+    state[node] = 2
+}
+
+function check_circles(    file, node, empty) {
+    for (file in is_header) {
+        split("", empty)
+        edges[file] = leads_to(file, 0, empty)
+        last_file[file] = file
+    }
+    for (node in edges)
+        if (state[node] == "")
+            walk(node, node)
+    split("", edges)
+    split("", state)
+    for (file in is_file) {
+        if (!(module_of(file) in has_c))
+            continue
+        split("", empty)
+        edges[module_of(file)] = edges[module_of(file)] leads_to(file, 1, empty)
+        last_file[module_of(file)] = module_of(file) ".c"
+    }
+    for (node in edges)
+        if (state[node] == "")
+            walk(node, node)
+}
+
+# A folder with more than 15 % of the code wants a wall inside; a small tree has nothing to say.
+function check_shares(    name, all) {
+    for (name in folder_lines)
+        all += folder_lines[name]
+    for (name in folder_lines)
+        if (all > 4000 && folder_lines[name] * 100 > all * 15) {
+            printf "src/%s:1: share: %d of %d lines, 15 %% at most\n", name, folder_lines[name], all
+            failed = 1
+        }
+}
+
 function begin_file() {
     if (previous_file != "" && previous_lines > 500 && previous_file ~ /^src\//)
         printf "%s:%d: warning: file: %d lines, 500 are usual\n", previous_file, previous_lines, previous_lines
@@ -211,6 +321,16 @@ function begin_file() {
     in_comment = in_function = in_initializer = depth = in_macro = signature_line = 0
     is_src = FILENAME ~ /^src\//
     folder = folder_of(FILENAME)
+    if (is_src) {
+        is_file[substr(FILENAME, 5)] = 1
+        if (FILENAME ~ /\.h$/)
+            is_header[substr(FILENAME, 5)] = 1
+        else
+            has_c[module_of(substr(FILENAME, 5))] = 1
+        check_name()
+        if (FILENAME ~ /\.c$/ && $0 !~ /^\/\*/)
+            fault("opening", "a file opens with what a reader needs to know")
+    }
     if (is_src && !(folder in rank))
         fault("layers", "src/README.md has no folder " folder " in its order")
 }
@@ -224,6 +344,7 @@ BEGIN {
 FNR == 1 { begin_file() }
 { previous_lines = FNR }
 { check_text($0) }
+FILENAME ~ /^src\// { folder_lines[folder]++ }
 
 {
     continues = $0 ~ /\\$/
@@ -235,11 +356,15 @@ FNR == 1 { begin_file() }
     check_library(code)
     if (code ~ /(^|[^A-Za-z0-9_])typedef[ ]+(struct|union|enum)/ && FILENAME !~ /^tests\//)
         fault("typedef", "a struct is named by its tag")
+    if (FILENAME ~ /^(src|include)\//)
+        check_tags(code)
     if (!was_macro && code !~ /^[ ]*#/)
         check_shape(code)
 }
 
 END {
+    check_circles()
+    check_shares()
     if (previous_lines > 500 && previous_file ~ /^src\//)
         printf "%s:%d: warning: file: %d lines, 500 are usual\n", previous_file, previous_lines, previous_lines
     exit failed

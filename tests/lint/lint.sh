@@ -3,9 +3,22 @@
 #
 #   sh tests/lint/lint.sh [ROOT]     faults as FILE:LINE: RULE: MESSAGE; exit 1 if there are any
 #
-# Rules: layers, sqlite, libdw, libelf, libarchive, library (never prints, exits or asserts),
-# typedef, length (80 lines), nesting (four levels), columns (100), tabs, spaces, paths, headers
-# (each compiles alone); a file of more than 500 lines is only warned about.
+# Rules:
+#   layers      a folder includes only what stands before it in src/README.md's line; cli includes
+#               corefrag.h alone, rules and report see the database alone
+#   sqlite, libdw, libelf, libarchive    headers that one folder or two may include
+#   library     nothing but cli prints, exits or asserts; no unbounded call
+#   typedef     a struct is named by its tag; tags: a tag is defined once in src and include
+#   names       no two files of src have one name
+#   circles     no headers include each other in a circle, and no modules (a .c file with its header)
+#               either; a header without a .c file belongs to all who share it
+#   opening     every .c file of src opens with a comment
+#   share       no folder has more than 15 % of the lines of src
+#   length      a function has 80 lines at most; nesting: four levels
+#   columns (100), tabs, spaces, paths (none that exists on one machine only)
+#   headers     each compiles alone
+# A file of more than 500 lines is only warned about. That the shared library exports the public
+# names alone is asked by tests/exports.sh, which `make lint` runs where the library is built.
 set -u
 export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)

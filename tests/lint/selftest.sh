@@ -25,10 +25,24 @@ verdict() {
     fi
 }
 
+# put FILE: the text on standard input, behind the opening comment that every .c file of src has
+put() {
+    case $1 in
+    src/*.c) echo '/* A file. */' > "$tree/$1" ;;
+    *) : > "$tree/$1" ;;
+    esac
+    cat >> "$tree/$1"
+}
+
 # expect RULE FILE: the file's text on standard input must be a fault of that rule, and of no other
 expect() {
     fresh
-    cat > "$tree/$2"
+    put "$2"
+    expect_in_tree "$1" "$2"
+}
+
+# expect_in_tree RULE FILE: the same of a file that stands in the tree
+expect_in_tree() {
     sh "$here/lint.sh" "$tree" > "$tree.out" 2>&1
     status=$?
     good=1
@@ -43,7 +57,11 @@ expect() {
 # accept FILE: the text on standard input is in order
 accept() {
     fresh
-    cat > "$tree/$1"
+    put "$1"
+    accept_tree "$1"
+}
+
+accept_tree() {
     sh "$here/lint.sh" "$tree" > "$tree.out" 2>&1
     verdict $? "$1 is in order, but lint complains"
     rm -f "$tree.out"
@@ -149,6 +167,78 @@ int f(int x) {
     return x;
 }
 X
+
+# What only several files together do wrong.
+fresh
+echo 'struct cf_a;' | put src/core/a.c
+mv "$tree/src/core/a.c" "$tree/src/core/b.c"
+echo 'int a;' > "$tree/src/core/a.c"
+expect_in_tree opening src/core/a.c
+
+fresh
+put src/core/a.c <<'X'
+struct row {
+    int a;
+};
+X
+put src/sym/b.c <<'X'
+static struct row { int a; } rows[2];
+X
+expect_in_tree tags src/sym/b.c
+
+fresh
+echo 'enum cf_row { CF_A };' | put src/core/a.h
+put src/core/a.c <<'X'
+#include "core/a.h"
+static const enum cf_row row = CF_A, rows[] = {CF_A};
+struct pair {
+    enum cf_row row;
+    struct { int a; } inner;
+};
+struct pair f(void) {
+    return (struct pair){row, {rows[0]}};
+}
+X
+accept_tree src/core/a.c
+
+fresh
+echo 'int a;' | put src/core/a.c
+echo 'int b;' | put src/sym/a.c
+expect_in_tree names src/sym/a.c
+
+fresh
+echo '#include "core/b.h"' | put src/core/a.h
+echo '#include "core/a.h"' | put src/core/b.h
+sh "$here/lint.sh" "$tree" > "$tree.out" 2>&1
+grep -q '^src/core/[ab].h:1: circles: ' "$tree.out"
+verdict $? "two headers that include each other were not seen"
+rm -f "$tree.out"
+
+# Two modules, in a circle through what they share, and two with a shared header in order.
+fresh
+echo "struct a;" | put src/core/a.h
+echo "struct b;" | put src/core/b.h
+echo '#include "core/b.h"' | put src/core/shared.h
+echo '#include "core/shared.h"' | put src/core/a.c
+echo '#include "core/a.h"' | put src/core/b.c
+sh "$here/lint.sh" "$tree" > "$tree.out" 2>&1
+grep -q '^src/core/[ab].c:1: circles: ' "$tree.out"
+verdict $? "two modules that include each other were not seen"
+rm -f "$tree.out"
+echo '#include "core/a.h"' > "$tree/src/core/shared.h"
+echo '#include "core/shared.h"' | put src/core/b.c
+accept_tree "two modules that share a header"
+
+fresh
+i=0
+while [ $i -lt 700 ]; do echo "/* $i */"; i=$((i + 1)); done > "$tree/part"
+for folder in base core store report cli sym; do cat "$tree/part" > "$tree/src/$folder/$folder.c"; done
+cat "$tree/part" "$tree/part" > "$tree/src/sym/sym.c"
+rm "$tree/part"
+sh "$here/lint.sh" "$tree" > "$tree.out" 2>&1
+grep -q '^src/sym:1: share: 1400 of 4900 lines' "$tree.out"
+verdict $? "a folder with too much of the code was not seen"
+rm -f "$tree.out"
 
 fresh
 echo 'struct cf_a { uint64_t a; };' > "$tree/src/core/a.h"

@@ -108,7 +108,7 @@ static int add_row(struct cf_leaves *leaves, int64_t rowid, int64_t first, int64
 
 /* Appends the leaves' rows to the file and forgets them. */
 static int append(struct cf_pages *pages, struct cf_leaves *leaves, struct cf_err *err) {
-    struct cf_places places;
+    struct cf_leaf_runs places;
     int status = cf_leaves_turn(leaves, err);
     if (status == CF_OK)
         status = cf_pages_place(pages, leaves, &places, err);

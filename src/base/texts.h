@@ -11,8 +11,8 @@
  *
  * Harmless text stays as it is when it is made harmless again.
  */
-#ifndef CF_BASE_TEXT_H
-#define CF_BASE_TEXT_H
+#ifndef CF_BASE_TEXTS_H
+#define CF_BASE_TEXTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
  * Numbers, harmless text, and the version, as people are shown them. Bytes are rounded half up in
  * whole numbers, and the unit is chosen after rounding: what would be 1024.0 KiB is 1.0 MiB.
  */
-#include "base/text.h"
+#include "base/texts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
