@@ -37,7 +37,7 @@ FROM trim_if;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_trim_if', '', '', 'What malloc_trim(0) would give back if some chunks had gone back to their arenas first: each merges with what is free on either side of it, as free() and malloc_consolidate() merge. For the process as it stands; a run without them lays out its blocks anew.'),
-('v_trim_if', 'without', 'text', 'What goes back: thread caches: all that waits in them.'),
+('v_trim_if', 'without', 'text', 'thread caches: all that waits in them goes back; a grown trim_threshold: no chunk goes back, but free() trims tops beyond 128 KiB; then now_bytes and then_bytes are what free() gives back, main''s arena included.'),
 ('v_trim_if', 'chunks', 'chunks', 'How many chunks that is.'),
 ('v_trim_if', 'bytes', 'bytes', 'Their bytes.'),
 ('v_trim_if', 'now_bytes', 'bytes', 'What malloc_trim(0) gives back as it is, and the next free() that drops the tops of threads'' arenas; NULL when nothing says what is resident.'),

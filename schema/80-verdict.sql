@@ -126,6 +126,9 @@ CREATE TABLE fact (
     main_pinner_holder TEXT,
     spare_arenas INTEGER,
     kept_large_bytes INTEGER,
+    large_live_bytes INTEGER,
+    thread_dead_bytes INTEGER,
+    threshold_gain_bytes INTEGER,
     compact_bytes INTEGER
 );
 
@@ -255,7 +258,10 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'main_pinner_type', 'text', 'Its type; NULL: not known.'),
 ('v_fact', 'main_pinner_holder', 'text', 'The root that one of those hangs on; NULL: not known.'),
 ('v_fact', 'spare_arenas', 'count', 'Arenas that MALLOC_ARENA_MAX=2 would do without.'),
-('v_fact', 'kept_large_bytes', 'bytes', 'Main''s top beyond 128 KiB, and the resident bytes of holes of at least that: what fixed thresholds could save.'),
+('v_fact', 'kept_large_bytes', 'bytes', 'Main''s top beyond 128 KiB, and the resident bytes of holes of at least that.'),
+('v_fact', 'large_live_bytes', 'bytes', 'Live chunks of 128 KiB and more in heaps.'),
+('v_fact', 'thread_dead_bytes', 'bytes', 'Resident free bytes of the arenas beside main, but what caches hold or keep.'),
+('v_fact', 'threshold_gain_bytes', 'bytes', 'What free() would give back of tops beyond what it does now if trim_threshold were 128 KiB.'),
 ('v_fact', 'compact_bytes', 'bytes', 'Resident bytes that would not be needed if all live chunks stood side by side: no allocator saves more.');
 
 CREATE TABLE verdict (

@@ -101,6 +101,13 @@ FROM (SELECT count(*) FILTER (WHERE chunks > 0) AS caches, count(thread_id) AS t
 UPDATE fact SET kept_large_bytes = max(coalesce(main_top_bytes, 0) - 131072, 0) +
     coalesce((SELECT sum(resident_bytes) FROM hole_histogram WHERE from_bytes >= 131072), 0);
 
+UPDATE fact SET thread_dead_bytes = (SELECT sum(bytes) FROM waste
+    WHERE arena_id > 0 AND class IN ('releasable', 'pinned', 'top', 'edge')),
+    large_live_bytes = (SELECT coalesce(sum(bytes), 0) FROM v_size_class
+                        WHERE state = 'live' AND size_bytes >= 131072 AND arena_id IS NOT NULL),
+    threshold_gain_bytes = (SELECT more_bytes FROM v_trim_if
+                            WHERE without = 'a grown trim_threshold');
+
 -- What nothing reaches, and what could not be searched.
 UPDATE fact SET leak_bytes = l.bytes, leak_chunks = l.chunks, leak_roots = l.roots
 FROM (SELECT coalesce(sum(bytes), 0) AS bytes, coalesce(sum(chunks), 0) AS chunks,

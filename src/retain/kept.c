@@ -104,6 +104,22 @@ static int trim_without_caches(const struct cf_ptmalloc *pt, struct cf_kept *kep
     return cf_kept_trim_if(pt, kept, &change, out, err);
 }
 
+static int free_without_threshold(const struct cf_ptmalloc *pt, struct cf_kept *kept,
+                                  struct cf_err *err) {
+    struct cf_trim_rule rule = kept->rule; /* its arrays are borrowed */
+    struct cf_freeing freeing = {.nr_arenas = 0};
+    kept->threshold_then = kept->freeing.all.resident;
+    if (rule.trim_threshold <= CF_TRIM_THRESHOLD_DEFAULT)
+        return CF_OK;
+    rule.trim_threshold = CF_TRIM_THRESHOLD_DEFAULT;
+    int status = cf_freeing_find(cf_ptmalloc_map(pt), &rule, &kept->residency, &kept->trim,
+                                 &freeing, err);
+    if (status == CF_OK)
+        kept->threshold_then = freeing.all.resident;
+    cf_freeing_fini(&freeing);
+    return status;
+}
+
 int cf_kept_trim(const struct cf_context *ctx, const struct cf_ptmalloc *pt, struct cf_kept *kept,
                  struct cf_err *err) {
     const struct cf_chunkmap *map = cf_ptmalloc_map(pt);
@@ -118,6 +134,8 @@ int cf_kept_trim(const struct cf_context *ctx, const struct cf_ptmalloc *pt, str
                                  err);
     if (status == CF_OK)
         status = trim_without_caches(pt, kept, err);
+    if (status == CF_OK)
+        status = free_without_threshold(pt, kept, err);
     return status;
 }
 

@@ -19,6 +19,9 @@
 #include "corefrag.h"
 #include "ptmalloc/heap.h"
 
+/* DEFAULT_TRIM_THRESHOLD (malloc.c, 2.17 to 2.44). */
+enum { CF_TRIM_THRESHOLD_DEFAULT = 128 * 1024 };
+
 /* What malloc_trim(0) would give back if some chunks went back to their arenas first, with what
  * free() drops of threads' arenas once these have merged: malloc_trim never touches their tops. */
 struct cf_trim_if {
@@ -33,6 +36,8 @@ struct cf_kept {
     struct cf_trim_rule rule;
     struct cf_trim trim;
     struct cf_trim_if without_caches; /* all thread caches empty */
+    struct cf_resident_bytes threshold_then; /* what free() gives back with a trim_threshold of
+                                                CF_TRIM_THRESHOLD_DEFAULT */
     struct cf_freeing freeing;
     struct cf_waste waste;
     struct cf_page_runs runs;

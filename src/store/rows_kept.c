@@ -137,27 +137,34 @@ static int insert_page_pins(struct cf_db *db, const struct cf_page_pins *pins,
     return status;
 }
 
-static int insert_trim_if(struct cf_db *db, const char *without, const struct cf_trim_if *change,
-                          struct cf_err *err) {
+static int insert_trim_if(struct cf_insert *in, const char *without,
+                          const struct cf_trim_if *change, struct cf_err *err) {
+    cf_insert_text(in, without);
+    cf_insert_u64(in, change->chunks);
+    cf_insert_u64(in, change->bytes);
+    cf_insert_u64_if(in, change->now.known, change->now.bytes);
+    cf_insert_u64_if(in, change->then.known, change->then.bytes);
+    return cf_insert_row(in, err);
+}
+
+static int insert_trim_ifs(struct cf_db *db, const struct cf_kept *kept, struct cf_err *err) {
     CF_CLEANUP_INSERT struct cf_insert in = {0};
-    if (change->chunks == 0)
-        return CF_OK;
+    const struct cf_trim_if threshold = {
+        .now = kept->freeing.all.resident, .then = kept->threshold_then,
+    };
     int status = cf_insert_begin(&in, db, "trim_if",
                                  "without, chunks, bytes, now_bytes, then_bytes", err);
-    if (status != CF_OK)
-        return status;
-    cf_insert_text(&in, without);
-    cf_insert_u64(&in, change->chunks);
-    cf_insert_u64(&in, change->bytes);
-    cf_insert_u64_if(&in, change->now.known, change->now.bytes);
-    cf_insert_u64_if(&in, change->then.known, change->then.bytes);
-    return cf_insert_row(&in, err);
+    if (status == CF_OK && kept->without_caches.chunks > 0)
+        status = insert_trim_if(&in, "thread caches", &kept->without_caches, err);
+    if (status == CF_OK && kept->rule.trim_threshold > CF_TRIM_THRESHOLD_DEFAULT)
+        status = insert_trim_if(&in, "a grown trim_threshold", &threshold, err);
+    return status;
 }
 
 int cf_rows_kept(struct cf_db *db, const struct cf_kept *kept, struct cf_err *err) {
     int status = insert_ranges(db, &kept->trim, err);
     if (status == CF_OK)
-        status = insert_trim_if(db, "thread caches", &kept->without_caches, err);
+        status = insert_trim_ifs(db, kept, err);
     if (status == CF_OK)
         status = insert_waste(db, &kept->waste, err);
     if (status == CF_OK)

@@ -175,7 +175,23 @@ static const struct worth {
     const char *wanted; /* rows of v_finding, of which there must be one */
     int rows;
 } worths[] = {
-    {{NULL, 1, 70, 1, 0, 0, 1, 0}, "", "code = 'what-if-trim'", 1},
+    /* a twentieth of the resident heap, or 16 MiB */
+    {{NULL, 1, 70, 4, 0, 0, 1, 0}, "", "code = 'what-if-trim'", 1},
+    {{NULL, 1, 70, 3, 0, 0, 1, 0}, "", "code = 'what-if-trim'", 0},
+    {{NULL, 1, 400, 17, 0, 0, 1, 0}, "", "code = 'what-if-trim'", 1},
+    {{NULL, 1, 400, 15, 0, 0, 1, 0}, "", "code = 'what-if-trim'", 0},
+    {{NULL, 9, 10, 1, 1, 5, 1, 0}, "", "code = 'what-if-arena-max' AND bytes IS NULL", 1},
+    {{NULL, 9, 10, 1, 1, 0, 1, 0}, "", "code = 'what-if-arena-max'", 0},
+    {{NULL, 1, 10, 1, 1, 2, 1, 0},
+     "INSERT INTO trim_if VALUES ('thread caches', 9, 4096, 1 << 20, 3 << 20)",
+     "code = 'what-if-tcache' AND exactness = 'estimate'", 0},
+    {{NULL, 1, 10, 1, 1, 2, 1, 0},
+     "INSERT INTO tcache VALUES (16, 0, 0, 9, 4096);"
+     "INSERT INTO trim_if VALUES ('thread caches', 9, 4096, 1 << 20, 3 << 20)",
+     "code = 'what-if-tcache' AND bytes = 2 << 20 AND exactness = 'estimate'", 1},
+    {{NULL, 1, 10, 1, 1, 2, 1, 0},
+     "INSERT INTO trim_if VALUES ('a grown trim_threshold', 0, 0, 0, 2 << 20)",
+     "code = 'what-if-trim-threshold' AND bytes = 2 << 20", 1},
     /* caches without a thread are those of the gone only where another one has its thread */
     {{NULL, 1, 70, 1, 0, 0, 1, 0},
      "INSERT INTO tcache VALUES (16, 0, 0, 0, 0), (32, NULL, 0, 9, 4096)",
@@ -239,12 +255,12 @@ static const struct worth {
      "INSERT INTO top_pin VALUES (0, 1, 0, 4096, 64, 0, 4000000, 4000000, NULL, NULL)",
      "code LIKE 'what-if-top-%'", 0},
     {{NULL, 1, 40, 20, 9, 1, 1, 0},
-     "INSERT INTO top_pin VALUES (0, 1, 0, 4096, 64, 0, 2000000, 2000000, NULL, NULL),"
-     " (0, 9, 0, 2048, 64, 0, 2500000, 2500000, NULL, NULL)",
+     "INSERT INTO top_pin VALUES (0, 1, 0, 4096, 64, 0, 4000000, 4000000, NULL, NULL),"
+     " (0, 9, 0, 2048, 64, 0, 4500000, 4500000, NULL, NULL)",
      "code LIKE 'what-if-top-%'", 1},
     {{NULL, 1, 40, 20, 9, 1, 1, 0},
      "INSERT INTO top_pin VALUES (0, 1, 0, 4096, 64, 0, 500000, 500000, NULL, NULL),"
-     " (0, 9, 0, 2048, 64, 0, 2500000, 2500000, NULL, NULL)",
+     " (0, 9, 0, 2048, 64, 0, 4500000, 4500000, NULL, NULL)",
      "advice LIKE 'Allocate early what outlives the load: topmost ten %'", 1},
     {{NULL, 1, 40, 0, 0, 1, 1, 20}, "UPDATE leak SET chunks = 5, root_chunks = 5",
      "finding_id = 1 AND detail LIKE 'Free memory that glibc keeps%'", 1},
