@@ -109,18 +109,14 @@ static void look_at_stacks(struct cf_core *core) {
 
 /* The end of the file's data, without the pages of zeros before it. */
 static uint64_t end_of_content(const struct cf_core *core) {
-    enum { STEP = 4096, DROP_BYTES = 16 << 20 };
+    enum { STEP = 4096 };
     uint64_t end = cf_core_end_of_data(core);
-    uint64_t dropped = end;
     while (end > 0) {
         uint64_t start = cf_align_down(end - 1, STEP);
         if (!is_zero(core->map + start, (size_t)(end - start)))
             break;
+        cf_core_drop(core, start, end - start);
         end = start;
-        if (dropped - end >= DROP_BYTES) {
-            cf_core_drop(core, end, dropped - end);
-            dropped = end;
-        }
     }
     return end;
 }

@@ -61,7 +61,7 @@ static int read_container(struct cf_core *core, struct cf_err *err) {
     return read_status != CF_OK ? read_status : status;
 }
 
-int cf_core_open_from(const struct cf_context *ctx, int fd, const char *name,
+int cf_core_open(const struct cf_context *ctx, int fd, const char *name,
                       const struct cf_core_origin *origin, struct cf_core **out,
                       struct cf_err *err) {
     (void)ctx;
@@ -69,7 +69,8 @@ int cf_core_open_from(const struct cf_context *ctx, int fd, const char *name,
     if (core == NULL)
         return cf_err_nomem(err, sizeof *core, "the core");
     core->fd = fd;
-    core->origin = *origin;
+    if (origin != NULL)
+        core->origin = *origin;
     core->name = strdup(name);
     core->window = cf_core_window_new();
     if (core->name == NULL || core->window == NULL)
@@ -79,18 +80,12 @@ int cf_core_open_from(const struct cf_context *ctx, int fd, const char *name,
         status = read_container(core, err);
     if (status != CF_OK)
         return status;
-    if (origin->truncated)
+    if (core->origin.truncated)
         cf_core_add_flaw(core, "archive-cut", core->map_bytes,
                          "the archive ended early; %llu bytes of the core came out of it",
                          (unsigned long long)core->map_bytes);
     *out = cf_take(&core);
     return CF_OK;
-}
-
-int cf_core_open(const struct cf_context *ctx, int fd, const char *name, struct cf_core **out,
-                 struct cf_err *err) {
-    const struct cf_core_origin origin = {0};
-    return cf_core_open_from(ctx, fd, name, &origin, out, err);
 }
 
 void cf_core_free(struct cf_core *core) {

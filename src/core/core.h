@@ -76,14 +76,6 @@ struct cf_core_flaw {
     char detail[160];
 };
 
-/*
- * Opens the core in `fd` (borrowed until cf_core_free; `name` is for messages and is copied).
- * CF_EINPUT when it is not an ELF core of a supported machine; a damaged one is opened as far as
- * it goes, and cf_core_missing_bytes() and the flaws say what lacks.
- */
-int cf_core_open(const struct cf_context *ctx, int fd, const char *name, struct cf_core **out,
-                 struct cf_err *err);
-
 /* Of the archive that a core came out of. */
 enum cf_checksum {
     CF_CHECKSUM_NOT_PACKED, /* it came as it is */
@@ -91,17 +83,20 @@ enum cf_checksum {
     CF_CHECKSUM_NONE, /* the format has none, or the archive ended before it */
 };
 
-/* Where the file came from, when that is not simply the file that the user named. All zero is
- * the default. */
+/* Where the file came from, when that is not simply the file that the user named. */
 struct cf_core_origin {
     bool holes_are_ours; /* the unpacking punched zeros: its holes say nothing about residency */
     bool truncated;      /* the archive ended too early: what lacks cannot be counted */
     enum cf_checksum checksum;
 };
 
-int cf_core_open_from(const struct cf_context *ctx, int fd, const char *name,
-                      const struct cf_core_origin *origin, struct cf_core **out,
-                      struct cf_err *err);
+/*
+ * Opens the core in `fd` (borrowed until cf_core_free; `name` is for messages and is copied;
+ * `origin` may be NULL). CF_EINPUT when it is not an ELF core of a supported machine; a damaged one
+ * is opened as far as it goes, and cf_core_missing_bytes() and the flaws say what lacks.
+ */
+int cf_core_open(const struct cf_context *ctx, int fd, const char *name,
+                 const struct cf_core_origin *origin, struct cf_core **out, struct cf_err *err);
 void cf_core_free(struct cf_core *core);
 
 const char *cf_core_name(const struct cf_core *core);

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "core/core_private.h"
 
-enum { NOTE_ALIGN = 4, NOTE_HEADER = 12, DROP_BYTES = 4 << 20 };
+enum { NOTE_ALIGN = 4, NOTE_HEADER = 12 };
 
 struct note {
     uint64_t at; /* of its header, in the file */
@@ -187,19 +187,10 @@ static int read_note(struct cf_core *core, const struct note *note, struct cf_er
     return CF_OK;
 }
 
-/* Each thread has some 12 KB of notes, and they are needed once. */
-static void drop_behind(const struct cf_core *core, uint64_t at, uint64_t *dropped) {
-    if (at - *dropped < DROP_BYTES)
-        return;
-    cf_core_drop(core, *dropped, at - *dropped);
-    *dropped = at;
-}
-
 static int read_range(struct cf_core *core, const struct note_range *range, struct cf_err *err) {
     const unsigned char *data = cf_core_bytes(core, range->offset, range->present_bytes);
     struct cf_cursor cursor = cf_cursor_make(data, range->present_bytes, core->word_bytes);
     bool whole = range->present_bytes == range->file_bytes;
-    uint64_t dropped = range->offset;
     while (cf_cursor_left(&cursor) >= NOTE_HEADER) {
         struct note note;
         if (!next_note(core, range->offset, &cursor, &note) || is_blank(&note)) {
@@ -210,7 +201,8 @@ static int read_range(struct cf_core *core, const struct note_range *range, stru
         int status = read_note(core, &note, err);
         if (status != CF_OK)
             return status;
-        drop_behind(core, range->offset + cursor.pos, &dropped);
+        /* Each thread has some 12 KB of notes, and they are needed once. */
+        cf_core_drop(core, note.at, range->offset + cursor.pos - note.at);
     }
     if (!whole) {
         core->damaged = true;

@@ -19,7 +19,6 @@
 struct cf_input {
     int fd;
     char *name;
-    bool is_unpacked;
     bool holes_are_evidence;
     bool truncated;
     bool is_packed;
@@ -97,7 +96,6 @@ static int unpack_input(const struct cf_context *ctx, struct cf_input *input, co
     (void)close(input->fd);
     input->fd = unpacked.file.fd;
     unpacked.file.fd = -1;
-    input->is_unpacked = true;
     input->holes_are_evidence = unpacked.is_sparse;
     input->truncated = unpacked.truncated;
     input->is_packed = unpacked.is_packed;
@@ -136,10 +134,6 @@ int cf_input_fd(const struct cf_input *input) {
 
 const char *cf_input_name(const struct cf_input *input) {
     return input->name;
-}
-
-bool cf_input_is_unpacked(const struct cf_input *input) {
-    return input->is_unpacked;
 }
 
 bool cf_input_holes_are_evidence(const struct cf_input *input) {

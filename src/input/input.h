@@ -29,8 +29,6 @@ void cf_input_free(struct cf_input *input);
 int cf_input_fd(const struct cf_input *input);
 /* For messages: the path, with the name inside the archive where there is one. */
 const char *cf_input_name(const struct cf_input *input);
-/* The core was unpacked into a file of our own. */
-bool cf_input_is_unpacked(const struct cf_input *input);
 /* False: the holes of the file are our own, made of zeros. */
 bool cf_input_holes_are_evidence(const struct cf_input *input);
 /* The archive ended early; the core has what came out before. */

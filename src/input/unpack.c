@@ -21,6 +21,7 @@
 #include "input/signature.h"
 #include "input/stream.h"
 
+enum { MAGIC_BYTES = EI_NIDENT + 2 }; /* up to and with e_type */
 enum { READ_BYTES = 1 << 16, NAMES_BYTES = 300, NESTING_MAX = 1 };
 
 struct names {
@@ -63,7 +64,7 @@ char *cf_entry_name(const char *name, const char *entry) {
 static const struct cf_unpacked nothing = {.file = {.fd = -1}};
 
 /* Of either byte order: who reads the core says which it cannot read. */
-bool cf_is_core_magic(const unsigned char *bytes) {
+static bool is_core_magic(const unsigned char *bytes) {
     bool is_big = bytes[EI_DATA] == ELFDATA2MSB;
     return memcmp(bytes, ELFMAG, SELFMAG) == 0 && bytes[EI_NIDENT + is_big] == ET_CORE &&
            bytes[EI_NIDENT + !is_big] == 0;
@@ -171,7 +172,7 @@ static void remember_name(struct names *names, const char *name) {
 
 /* The first bytes of a file, which may come in pieces. */
 struct head {
-    unsigned char bytes[CF_CORE_MAGIC_BYTES];
+    unsigned char bytes[MAGIC_BYTES];
     size_t len;
 };
 
@@ -189,7 +190,7 @@ enum entry_kind { KIND_UNKNOWN, KIND_CORE, KIND_PACKED, KIND_OTHER };
 static enum entry_kind kind_of(const struct unpacking *unpacking, const struct head *head) {
     if (head->len < sizeof head->bytes)
         return KIND_UNKNOWN;
-    if (cf_is_core_magic(head->bytes))
+    if (is_core_magic(head->bytes))
         return KIND_CORE;
     bool is_packed = cf_is_compressed(head->bytes, head->len) ||
                      memcmp(head->bytes, "PK\x03\x04", 4) == 0;

@@ -21,11 +21,6 @@ struct cf_unpacked {
     bool is_checked; /* a checksum over all of the core was there, and agrees with it */
 };
 
-enum { CF_CORE_MAGIC_BYTES = 18 }; /* up to and with e_type */
-
-/* These first bytes of a file are those of an ELF core. */
-bool cf_is_core_magic(const unsigned char *bytes);
-
 /* "name(entry)", or a copy of `name` where `entry` is NULL; the caller frees it. NULL: no memory */
 char *cf_entry_name(const char *name, const char *entry);
 

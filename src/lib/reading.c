@@ -18,7 +18,7 @@ static int open_core(const struct cf_context *ctx, struct cf_reading *reading, s
                     : cf_input_is_checked(reading->input) ? CF_CHECKSUM_VERIFIED
                                                           : CF_CHECKSUM_NONE,
     };
-    return cf_core_open_from(ctx, cf_input_fd(reading->input), cf_input_name(reading->input),
+    return cf_core_open(ctx, cf_input_fd(reading->input), cf_input_name(reading->input),
                              &origin, &reading->core, err);
 }
 

@@ -18,7 +18,6 @@ enum {
     AT_PHDR = 3,
     CHUNKS_ENOUGH = 8,    /* that make a place sound, where the end is not in sight */
     START_BYTES = 1 << 20, /* of a mapping, searched for its first chunk */
-    DROP_BYTES = 16 << 20,
 };
 #define SEARCH_BYTES (UINT64_C(2) << 30) /* behind the program: the kernel's random gap is less */
 
@@ -104,7 +103,7 @@ static uint64_t sound_place(const struct cf_malloc *m, uint64_t at, uint64_t lim
 
 /* From chunk to chunk to the end of the mapping, or of what the core has of it. */
 static bool follow(struct chain *chain) {
-    uint64_t dropped = chain->at;
+    struct cf_mem_trail trail = {chain->m->mem, chain->at};
     for (;;) {
         switch (step(chain)) {
         case STEP_ON:
@@ -122,10 +121,7 @@ static bool follow(struct chain *chain) {
         case STEP_BROKEN:
             return false;
         }
-        if (chain->at - dropped > DROP_BYTES) {
-            cf_mem_drop(chain->m->mem, dropped, chain->at);
-            dropped = chain->at;
-        }
+        (void)cf_mem_trail_to(&trail, chain->at);
     }
 }
 

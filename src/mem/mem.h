@@ -60,9 +60,11 @@ struct cf_region {
     enum cf_region_kind kind;
 };
 
-/* The program may write there (PF_W). */
+enum { CF_REGION_W = 2 }; /* PF_W; elf.h has more names than a header may bring along */
+
+/* The program may write there. */
 static inline bool cf_region_is_writable(const struct cf_region *region) {
-    return (region->flags & 2) != 0;
+    return (region->flags & CF_REGION_W) != 0;
 }
 
 /* Builds the address space of `core` (borrowed until cf_mem_free). Residency is not judged yet:
@@ -123,6 +125,31 @@ bool cf_mem_text_is(const struct cf_mem *mem, uint64_t addr, const char *text);
 
 /* Drops the pages of [start, end) from our own resident memory; they can be read again. */
 void cf_mem_drop(const struct cf_mem *mem, uint64_t start, uint64_t end);
+
+/* For a pass that goes up through memory: what lies behind it is dropped, so many bytes at
+ * a time. */
+enum { CF_MEM_TRAIL_BYTES = 16 << 20 };
+
+struct cf_mem_trail {
+    const struct cf_mem *mem;
+    uint64_t from; /* where the pass began; all below it was dropped */
+};
+
+/* The pass has come to `addr`. True: something was dropped, a good time for cf_tick(). */
+static inline bool cf_mem_trail_to(struct cf_mem_trail *trail, uint64_t addr) {
+    if (addr - trail->from < CF_MEM_TRAIL_BYTES)
+        return false;
+    cf_mem_drop(trail->mem, trail->from, addr);
+    trail->from = addr;
+    return true;
+}
+
+/* The pass ends here. */
+static inline void cf_mem_trail_end(struct cf_mem_trail *trail, uint64_t end) {
+    if (end > trail->from)
+        cf_mem_drop(trail->mem, trail->from, end);
+    trail->from = end;
+}
 
 enum cf_page_state cf_mem_page_state(const struct cf_mem *mem, uint64_t addr);
 enum cf_residency_source cf_mem_residency_source(const struct cf_mem *mem);

@@ -197,15 +197,6 @@ uint64_t cf_ptmalloc_nr_anomalies_seen(const struct cf_ptmalloc *pt) {
     return pt->anomalies.seen;
 }
 
-uint64_t cf_ptmalloc_usable_bytes(const struct cf_ptmalloc *pt, const struct cf_chunk *chunk) {
-    if (chunk->heap_id != UINT32_MAX)
-        return chunk->bytes > pt->word_bytes ? chunk->bytes - pt->word_bytes : 0;
-    size_t nr = cf_chunkmap_nr_mmapped(pt->map);
-    size_t at = cf_bound(nr, i, cf_chunkmap_mmapped(pt->map, i)->addr >= chunk->addr);
-    const struct cf_mmapped *row = at < nr ? cf_chunkmap_mmapped(pt->map, at) : NULL;
-    return row != NULL && row->addr == chunk->addr ? row->usable_bytes : 0;
-}
-
 static uint64_t left_out_of(const struct cf_mem *mem, const struct cf_heap *heap) {
     uint64_t bytes = 0;
     for (size_t i = cf_mem_lower_bound(mem, heap->start); i < cf_mem_nr_regions(mem); i++) {

@@ -89,7 +89,5 @@ uint64_t cf_ptmalloc_nr_anomalies_seen(const struct cf_ptmalloc *pt);
 /* Bytes of an arena's heaps (UINT32_MAX: of all) in writable mappings of which the core has no
  * byte, though they had some, since malloc works in heaps: MADV_DONTDUMP. */
 uint64_t cf_ptmalloc_left_out_bytes(const struct cf_ptmalloc *pt, uint32_t arena_id);
-/* malloc_usable_size() of a chunk: size - W in a heap; in an mmapped chunk what its libc says. */
-uint64_t cf_ptmalloc_usable_bytes(const struct cf_ptmalloc *pt, const struct cf_chunk *chunk);
 
 #endif

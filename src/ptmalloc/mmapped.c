@@ -94,7 +94,8 @@ static uint64_t heap_end(const struct cf_ptmalloc *pt, uint64_t addr) {
 
 static int hunt_region(struct hunt *hunt, const struct cf_region *region, uint64_t *at,
                        struct cf_err *err) {
-    uint64_t data_end = region->start + region->data_bytes, dropped = *at;
+    uint64_t data_end = region->start + region->data_bytes;
+    struct cf_mem_trail trail = {hunt->pt->mem, *at};
     while (*at < data_end) {
         uint64_t end = heap_end(hunt->pt, *at);
         struct block block;
@@ -110,12 +111,10 @@ static int hunt_region(struct hunt *hunt, const struct cf_region *region, uint64
         } else {
             *at = cf_next_present_page(hunt->pt->mem, *at + hunt->page, hunt->page);
         }
-        if (*at < data_end && *at - dropped > 16 << 20) {
-            cf_mem_drop(hunt->pt->mem, dropped, *at);
-            dropped = *at;
-        }
+        if (*at < data_end)
+            (void)cf_mem_trail_to(&trail, *at);
     }
-    cf_mem_drop(hunt->pt->mem, dropped, data_end);
+    cf_mem_trail_end(&trail, data_end);
     return CF_OK;
 }
 

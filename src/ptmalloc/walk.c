@@ -15,7 +15,6 @@
 #include "ptmalloc/state.h"
 
 enum {
-    DROP_BYTES = 16 << 20, /* behind the cursor: what was read from the mapping after all */
     STRUCT_SLACK = 0x20,   /* a tcache's chunk may be larger by a rest too small to split */
     BATCH_BYTES = 32 << 10,              /* of plain headers, before the free ones' links */
     BATCH_CHUNKS = BATCH_BYTES / 16 + 2, /* that can begin there, or just before */
@@ -33,7 +32,7 @@ struct walk {
     struct cf_header_rule rule;
     struct cf_word_view view;    /* goes up through the heap */
     struct cf_word_view ahead;   /* looks for sound places, criss-cross */
-    uint64_t dropped; /* pages below this have been given back */
+    struct cf_mem_trail trail; /* what was read from the mapping after all */
     uint64_t previous; /* the chunk before the view when it is a plain one, else 0 */
     uint64_t previous_size;
     bool is_partial; /* some of the heap's bytes are not in the core */
@@ -69,11 +68,8 @@ static void add_odd(struct walk *walk, uint64_t addr, enum cf_chunk_state state)
 }
 
 static void drop_behind(struct walk *walk, uint64_t addr) {
-    if (addr - walk->dropped < DROP_BYTES)
-        return;
-    cf_mem_drop(walk->pt->mem, walk->dropped, addr);
-    walk->dropped = addr;
-    walk->is_cancelled = cf_tick(walk->ctx);
+    if (cf_mem_trail_to(&walk->trail, addr))
+        walk->is_cancelled = cf_tick(walk->ctx);
 }
 
 /* The first sound place at or above `addr`, or the heap's end. */
@@ -342,7 +338,7 @@ static uint64_t skip_plain(struct walk *walk, uint64_t addr) {
         .limit = top != 0 && addr < top ? top : walk->heap->chunks_end,
     };
     plain.stop = least(walk->view.start + (walk->view.bytes - 2 * word_bytes) + 1,
-                       least(plain.limit, walk->dropped + DROP_BYTES));
+                       least(plain.limit, walk->trail.from + CF_MEM_TRAIL_BYTES));
     if (addr < plain.stop)
         addr = run_batches(walk, addr, plain);
     drop_behind(walk, addr);
@@ -353,7 +349,7 @@ static void walk_heap(struct walk *walk) {
     struct cf_heap *heap = walk->heap;
     uint64_t addr = heap->first_chunk, word;
     unsigned word_bytes = walk->pt->word_bytes;
-    walk->dropped = heap->start;
+    walk->trail = (struct cf_mem_trail){walk->pt->mem, heap->start};
     while (addr < heap->chunks_end && !walk->out_of_memory && !walk->is_cancelled) {
         bool readable = cf_word_view_get(&walk->view, addr + word_bytes, &word);
         if (addr == walk->chain.top && addr != 0) {
@@ -368,8 +364,7 @@ static void walk_heap(struct walk *walk) {
     /* Chunks end on the planes' grain; a torn size may not. */
     if (heap->chunks_end < heap->first_chunk)
         heap->chunks_end = heap->first_chunk;
-    if (heap->end > walk->dropped)
-        cf_mem_drop(walk->pt->mem, walk->dropped, heap->end);
+    cf_mem_trail_end(&walk->trail, heap->end);
 }
 
 static void check_end(struct walk *walk) {

@@ -208,10 +208,6 @@ void cf_stmt_bind_i64(struct cf_stmt *stmt, int parameter, int64_t value) {
     note_binding(stmt, sqlite3_bind_int64(stmt->handle, parameter, value));
 }
 
-void cf_stmt_bind_double(struct cf_stmt *stmt, int parameter, double value) {
-    note_binding(stmt, sqlite3_bind_double(stmt->handle, parameter, value));
-}
-
 void cf_stmt_bind_text(struct cf_stmt *stmt, int parameter, const char *text) {
     note_binding(stmt, sqlite3_bind_text(stmt->handle, parameter, text, -1, SQLITE_TRANSIENT));
 }

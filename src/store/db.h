@@ -64,7 +64,6 @@ void cf_stmt_freep(struct cf_stmt **stmt);
  * cf_stmt_step(), so that callers bind a row in a straight line.
  */
 void cf_stmt_bind_i64(struct cf_stmt *stmt, int parameter, int64_t value);
-void cf_stmt_bind_double(struct cf_stmt *stmt, int parameter, double value);
 void cf_stmt_bind_text(struct cf_stmt *stmt, int parameter, const char *text); /* NULL: SQL NULL */
 void cf_stmt_bind_null(struct cf_stmt *stmt, int parameter);
 

@@ -233,10 +233,6 @@ bool cf_elf_file_is_64(const struct cf_elf_file *file) {
     return file->is_64;
 }
 
-uint16_t cf_elf_file_machine(const struct cf_elf_file *file) {
-    return file->machine;
-}
-
 size_t cf_elf_file_nr_sections(const struct cf_elf_file *file) {
     return file->nr_sections;
 }

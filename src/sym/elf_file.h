@@ -35,7 +35,6 @@ void cf_elf_file_freep(struct cf_elf_file **file);
 const char *cf_elf_file_path(const struct cf_elf_file *file);
 int cf_elf_file_fd(const struct cf_elf_file *file);
 bool cf_elf_file_is_64(const struct cf_elf_file *file);
-uint16_t cf_elf_file_machine(const struct cf_elf_file *file); /* EM_... */
 
 size_t cf_elf_file_nr_sections(const struct cf_elf_file *file);
 const struct cf_elf_section *cf_elf_file_section(const struct cf_elf_file *file, size_t index);

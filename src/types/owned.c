@@ -161,7 +161,7 @@ static void look_at_modules(struct cf_types *types) {
     bool behind_module = false;
     for (size_t i = 0; i < cf_mem_nr_regions(mem); i++) {
         const struct cf_region *region = cf_mem_region(mem, i);
-        bool is_module = region->kind == CF_REGION_FILE && (region->flags & 2) != 0;
+        bool is_module = region->kind == CF_REGION_FILE && cf_region_is_writable(region);
         if (is_module || (behind_module && region->kind == CF_REGION_ANONYMOUS)) {
             struct cf_live payload = {.user = region->start,
                                          .bytes = region->end - region->start};

@@ -101,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct cf_core *core = NULL;
     struct cf_mem *mem = NULL;
     struct cf_err err;
-    if (cf_core_open(NULL, fd, "seed", &core, &err) == 0) {
+    if (cf_core_open(NULL, fd, "seed", NULL, &core, &err) == 0) {
         check_core(core);
         if (cf_mem_new(NULL, core, &mem, &err) == 0)
             check_mem(mem);

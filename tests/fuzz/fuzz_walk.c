@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     struct cf_core *core = NULL;
     struct cf_err err;
-    if (cf_core_open(NULL, fd, "seed", &core, &err) == 0)
+    if (cf_core_open(NULL, fd, "seed", NULL, &core, &err) == 0)
         walk(core);
     cf_core_free(core);
     return 0;

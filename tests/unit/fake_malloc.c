@@ -305,7 +305,7 @@ void fake_build(struct fake *fake) {
 
 void fake_open(struct fake *fake) {
     struct cf_err err = {.text = ""};
-    int status = cf_core_open(NULL, synth_fd(fake->synth), "fake", &fake->core, &err);
+    int status = cf_core_open(NULL, synth_fd(fake->synth), "fake", NULL, &fake->core, &err);
     if (status == CF_OK)
         status = cf_mem_new(NULL, fake->core, &fake->mem, &err);
     if (status == CF_OK)

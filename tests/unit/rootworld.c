@@ -83,7 +83,7 @@ static void build_map(struct rootworld *w) {
 
 void rw_prepare(struct rootworld *w) {
     struct cf_err err;
-    assert_int_equal(cf_core_open(NULL, synth_fd(w->synth), "synth", &w->core, &err), CF_OK);
+    assert_int_equal(cf_core_open(NULL, synth_fd(w->synth), "synth", NULL, &w->core, &err), CF_OK);
     assert_int_equal(cf_mem_new(NULL, w->core, &w->mem, &err), CF_OK);
     build_map(w);
     w->reach.roots.mem = w->mem;

@@ -10,7 +10,7 @@
  *     synth_segment(synth, 0x10000, 0x4000, SYNTH_RW);
  *     synth_put_word(synth, 0x10008, 42);
  *     synth_thread(synth, 1234, 6, 0x7000);
- *     cf_core_open(NULL, synth_fd(synth), "synth", &core, &err);
+ *     cf_core_open(NULL, synth_fd(synth), "synth", NULL, &core, &err);
  *     ...
  *     synth_free(synth);    closes the memfd too
  */

@@ -27,7 +27,8 @@ struct space {
 
 static void open_space(struct space *space) {
     struct cf_err err;
-    assert_int_equal(cf_core_open(NULL, synth_fd(space->synth), "toy", &space->core, &err), 0);
+    assert_int_equal(cf_core_open(NULL, synth_fd(space->synth), "toy", NULL, &space->core, &err),
+                     0);
     assert_int_equal(cf_mem_new(NULL, space->core, &space->mem, &err), 0);
 }
 

@@ -27,7 +27,7 @@ enum { AT_PAGESZ_TYPE = 6, AT_BASE_TYPE = 7 };
 static struct cf_core *open_core(struct synth *synth) {
     struct cf_err err = {.text = ""};
     struct cf_core *core = NULL;
-    int status = cf_core_open(NULL, synth_fd(synth), "synth", &core, &err);
+    int status = cf_core_open(NULL, synth_fd(synth), "synth", NULL, &core, &err);
     if (status != CF_OK)
         fail_msg("%s", err.text);
     return core;
@@ -255,17 +255,17 @@ static void what_is_not_a_core_is_refused_with_the_reason(void **state) {
         ident[EI_NIDENT] = (unsigned char)cases[i].type;
         ident[EI_NIDENT + 2] = (unsigned char)cases[i].machine;
         CF_CLEANUP_CLOSE int fd = fd_with(ident, cases[i].bytes);
-        assert_int_equal(cf_core_open(NULL, fd, "the-input", &core, &err), CF_EINPUT);
+        assert_int_equal(cf_core_open(NULL, fd, "the-input", NULL, &core, &err), CF_EINPUT);
         assert_non_null(strstr(err.text, "the-input"));
         assert_non_null(strstr(err.text, cases[i].reason));
     }
     CF_CLEANUP_CLOSE int text = fd_with(not_elf, sizeof not_elf);
-    assert_int_equal(cf_core_open(NULL, text, "x", &core, &err), CF_EINPUT);
+    assert_int_equal(cf_core_open(NULL, text, "x", NULL, &core, &err), CF_EINPUT);
     CF_CLEANUP_CLOSE int empty = fd_with("", 0);
-    assert_int_equal(cf_core_open(NULL, empty, "x", &core, &err), CF_EINPUT);
+    assert_int_equal(cf_core_open(NULL, empty, "x", NULL, &core, &err), CF_EINPUT);
     assert_non_null(strstr(err.text, "empty"));
     CF_CLEANUP_CLOSE int folder = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_int_equal(cf_core_open(NULL, folder, "x", &core, &err), CF_EINPUT);
+    assert_int_equal(cf_core_open(NULL, folder, "x", NULL, &core, &err), CF_EINPUT);
     assert_null(core);
 }
 
@@ -640,7 +640,7 @@ static void a_truncated_archive_makes_an_incomplete_core(void **state) {
     struct synth *synth = small_core(CF_MACHINE_X86_64, SYNTH_KERNEL);
     struct cf_core_origin origin = {.holes_are_ours = true, .truncated = true};
     struct cf_core *core = NULL;
-    assert_int_equal(cf_core_open_from(NULL, synth_fd(synth), "x", &origin, &core, NULL), CF_OK);
+    assert_int_equal(cf_core_open(NULL, synth_fd(synth), "x", &origin, &core, NULL), CF_OK);
     assert_false(cf_core_complete(core));
     assert_false(cf_core_holes_are_evidence(core));
     assert_true(has_flaw(core, "archive-cut"));

@@ -35,7 +35,7 @@ static struct synth *core_with_holes(void) {
 static struct cf_core *open_core(struct synth *synth) {
     struct cf_err err = {.text = ""};
     struct cf_core *core = NULL;
-    if (cf_core_open(NULL, synth_fd(synth), "synth", &core, &err) != CF_OK)
+    if (cf_core_open(NULL, synth_fd(synth), "synth", NULL, &core, &err) != CF_OK)
         fail_msg("%s", err.text);
     return core;
 }
@@ -303,7 +303,7 @@ static void cores_of_other_machines_are_refused_by_name(void **state) {
         head[18 + !is_big] = (unsigned char)(cases[i].machine >> 8);
         int fd = memfd_create("core", MFD_CLOEXEC);
         assert_int_equal(write(fd, head, sizeof head), sizeof head);
-        assert_int_equal(cf_core_open(NULL, fd, "synth", &core, &err), CF_EINPUT);
+        assert_int_equal(cf_core_open(NULL, fd, "synth", NULL, &core, &err), CF_EINPUT);
         if (strstr(err.text, cases[i].says) == NULL)
             fail_msg("%s: %s", cases[i].says, err.text);
         (void)close(fd);
@@ -321,7 +321,7 @@ static void cores_of_other_systems_are_refused_by_their_notes(void **state) {
         struct cf_core *core = NULL;
         struct cf_err err = {.text = ""};
         synth_note(synth, cases[i].owner, 1, "body", 4);
-        int status = cf_core_open(NULL, synth_fd(synth), "synth", &core, &err);
+        int status = cf_core_open(NULL, synth_fd(synth), "synth", NULL, &core, &err);
         assert_int_equal(status, cases[i].says == NULL ? CF_OK : CF_EINPUT);
         if (cases[i].says != NULL && strstr(err.text, cases[i].says) == NULL)
             fail_msg("%s: %s", cases[i].owner, err.text);

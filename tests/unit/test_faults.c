@@ -87,7 +87,7 @@ static void reading_a_core_survives_each_failed_allocation(void **state) {
         struct cf_mem *mem = NULL;
         struct cf_err err = {.status = CF_OK};
         left = nth;
-        int status = cf_core_open(NULL, fd, "synth", &core, &err);
+        int status = cf_core_open(NULL, fd, "synth", NULL, &core, &err);
         assert_int_equal(status == CF_OK, core != NULL);
         if (status == CF_OK)
             status = cf_mem_new(NULL, core, &mem, &err);

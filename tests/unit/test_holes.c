@@ -132,7 +132,8 @@ static void open_space(struct space *space) {
     synth_fill(space->synth, START + 0x7000, 1, 0x1000);
     synth_thread(space->synth, 1, 6, 0, 0);
     synth_psinfo(space->synth, 1, "toy", "toy");
-    assert_int_equal(cf_core_open(NULL, synth_fd(space->synth), "toy", &space->core, &err), 0);
+    assert_int_equal(cf_core_open(NULL, synth_fd(space->synth), "toy", NULL, &space->core, &err),
+                     0);
     assert_int_equal(cf_mem_new(NULL, space->core, &space->mem, &err), 0);
 }
 

@@ -36,7 +36,7 @@ static struct space new_space(void) {
     synth_fill(space.synth, ANON, 1, 3 * PAGE);
     synth_file(space.synth, EXE, EXE + PAGE, 0, "/bin/server");
     synth_file(space.synth, EXE + PAGE, EXE + 3 * PAGE, PAGE, "/bin/server");
-    assert_int_equal(cf_core_open(NULL, synth_fd(space.synth), "toy", &space.core, &err), 0);
+    assert_int_equal(cf_core_open(NULL, synth_fd(space.synth), "toy", NULL, &space.core, &err), 0);
     assert_int_equal(cf_mem_new(NULL, space.core, &space.mem, &err), 0);
     assert_int_equal(cf_budget_make(&space.budget, space.mem, &space.claims, &err), 0);
     assert_int_equal(space.budget.anonymous_resident_bytes, 3 * PAGE);

@@ -82,7 +82,8 @@ static struct synth *make(void) {
 
 static void open_space(struct space *space) {
     struct cf_err err;
-    assert_int_equal(cf_core_open(NULL, synth_fd(space->synth), "toy", &space->core, &err), 0);
+    assert_int_equal(cf_core_open(NULL, synth_fd(space->synth), "toy", NULL, &space->core, &err),
+                     0);
     assert_int_equal(cf_mem_new(NULL, space->core, &space->mem, &err), 0);
     assert_int_equal(cf_modules_new(space->mem, &space->modules, &err), 0);
 }

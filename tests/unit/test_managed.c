@@ -54,7 +54,7 @@ static struct world new_world(enum cf_machine machine, const char *exe) {
 
 static void open_world(struct world *w) {
     struct cf_err err;
-    assert_int_equal(cf_core_open(NULL, synth_fd(w->synth), "toy", &w->core, &err), 0);
+    assert_int_equal(cf_core_open(NULL, synth_fd(w->synth), "toy", NULL, &w->core, &err), 0);
     assert_int_equal(cf_mem_new(NULL, w->core, &w->mem, &err), 0);
     assert_int_equal(cf_modules_new(w->mem, &w->modules, &err), 0);
 }

@@ -128,7 +128,7 @@ static void build_map(struct world *w) {
 /* Ends the world's making: marks it and looks for leaks. */
 static void settle(struct world *w) {
     struct cf_err err;
-    assert_int_equal(cf_core_open(NULL, synth_fd(w->synth), "synth", &w->core, &err), CF_OK);
+    assert_int_equal(cf_core_open(NULL, synth_fd(w->synth), "synth", NULL, &w->core, &err), CF_OK);
     assert_int_equal(cf_mem_new(NULL, w->core, &w->mem, &err), CF_OK);
     build_map(w);
     struct cf_root *row = cf_array_push(&w->reach.roots.rows);

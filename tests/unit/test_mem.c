@@ -28,7 +28,7 @@ static struct space open_space_from(struct synth *synth, bool holes_are_ours) {
     struct space space = {.synth = synth};
     struct cf_core_origin origin = {.holes_are_ours = holes_are_ours};
     struct cf_err err = {.text = ""};
-    int status = cf_core_open_from(NULL, synth_fd(synth), "synth", &origin, &space.core, &err);
+    int status = cf_core_open(NULL, synth_fd(synth), "synth", &origin, &space.core, &err);
     if (status == CF_OK)
         status = cf_mem_new(NULL, space.core, &space.mem, &err);
     if (status != CF_OK)
@@ -386,7 +386,7 @@ static struct judged judge_file(const char *path) {
     struct cf_core *core = NULL;
     struct cf_mem *mem = NULL;
     CF_CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-    int status = cf_core_open(NULL, fd, path, &core, &err);
+    int status = cf_core_open(NULL, fd, path, NULL, &core, &err);
     if (status == CF_OK)
         status = cf_mem_new(NULL, core, &mem, &err);
     if (status != CF_OK)

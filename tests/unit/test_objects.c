@@ -74,7 +74,7 @@ static void put(struct world *w, uint64_t at, uint64_t value) {
 static void settle(struct world *w) {
     struct cf_err err;
     const struct cf_variables variables = {.find = find_variable};
-    assert_int_equal(cf_core_open(NULL, synth_fd(w->synth), "toy", &w->core, &err), CF_OK);
+    assert_int_equal(cf_core_open(NULL, synth_fd(w->synth), "toy", NULL, &w->core, &err), CF_OK);
     assert_int_equal(cf_mem_new(NULL, w->core, &w->mem, &err), CF_OK);
     assert_int_equal(cf_modules_new(w->mem, &w->modules, &err), CF_OK);
     const struct cf_objects_input input = {

@@ -77,7 +77,7 @@ static void world_fini(struct world *w) {
 
 static void find(struct world *w) {
     struct cf_err err;
-    assert_int_equal(cf_core_open(NULL, synth_fd(w->synth), "synth", &w->core, &err), CF_OK);
+    assert_int_equal(cf_core_open(NULL, synth_fd(w->synth), "synth", NULL, &w->core, &err), CF_OK);
     assert_int_equal(cf_mem_new(NULL, w->core, &w->mem, &err), CF_OK);
     assert_int_equal(cf_malloc_find(NULL, w->mem, &w->found, &err), CF_OK);
     assert_int_equal(cf_ptmalloc_walk(NULL, w->found, 1, &w->pt, &err), CF_OK);

@@ -48,7 +48,7 @@ static void world_fini(struct world *w) {
 
 static void find(struct world *w) {
     struct cf_err err;
-    assert_int_equal(cf_core_open(NULL, synth_fd(w->synth), "synth", &w->core, &err), CF_OK);
+    assert_int_equal(cf_core_open(NULL, synth_fd(w->synth), "synth", NULL, &w->core, &err), CF_OK);
     assert_int_equal(cf_mem_new(NULL, w->core, &w->mem, &err), CF_OK);
     assert_int_equal(cf_stacks_find(&w->stacks, w->mem, &err), CF_OK);
 }

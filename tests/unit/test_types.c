@@ -78,7 +78,7 @@ static void settle(struct world *w) {
     static const struct cf_namer namer = {.symbol = test_symbol};
     struct cf_heap heap = {.start = HEAP, .first_chunk = HEAP, .end = w->next,
                            .chunks_end = w->next, .reserved_end = w->next};
-    assert_int_equal(cf_core_open(NULL, synth_fd(w->synth), "synth", &w->core, &err), CF_OK);
+    assert_int_equal(cf_core_open(NULL, synth_fd(w->synth), "synth", NULL, &w->core, &err), CF_OK);
     assert_int_equal(cf_mem_new(NULL, w->core, &w->mem, &err), CF_OK);
     assert_int_equal(cf_chunkmap_new(8, &w->map, NULL), CF_OK);
     assert_int_equal(cf_chunkmap_add_heap(w->map, &heap, NULL), CF_OK);
