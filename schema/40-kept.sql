@@ -24,7 +24,8 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_trim_range', 'how', 'text', 'madvise: inside a free chunk (MADV_DONTNEED); brk: from the main arena''s top.');
 
 CREATE TABLE trim_if (
-    without TEXT PRIMARY KEY,
+    kind TEXT NOT NULL,
+    without TEXT NOT NULL,
     chunks INTEGER NOT NULL,
     bytes INTEGER NOT NULL,
     now_bytes INTEGER,
@@ -32,12 +33,13 @@ CREATE TABLE trim_if (
 );
 
 CREATE VIEW v_trim_if AS
-SELECT without, chunks, bytes, now_bytes, then_bytes, then_bytes - now_bytes AS more_bytes
+SELECT kind, without, chunks, bytes, now_bytes, then_bytes, then_bytes - now_bytes AS more_bytes
 FROM trim_if;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_trim_if', '', '', 'What malloc_trim(0) would give back if some chunks had gone back to their arenas first: each merges with what is free on either side of it, as free() and malloc_consolidate() merge. For the process as it stands; a run without them lays out its blocks anew.'),
-('v_trim_if', 'without', 'text', 'thread caches: all that waits in them goes back; a grown trim_threshold: no chunk goes back, but free() trims tops beyond 128 KiB; then now_bytes and then_bytes are what free() gives back, main''s arena included.'),
+('v_trim_if', 'kind', 'text', 'caches, threshold, owner, type.'),
+('v_trim_if', 'without', 'text', 'thread caches: all that waits in them goes back; an owner: all that it keeps alive alone; a type: all chunks of it, with what they alone keep alive; a grown trim_threshold: no chunk goes back, but free() trims tops beyond 128 KiB; then now_bytes and then_bytes are what free() gives back, main''s arena included.'),
 ('v_trim_if', 'chunks', 'chunks', 'How many chunks that is.'),
 ('v_trim_if', 'bytes', 'bytes', 'Their bytes.'),
 ('v_trim_if', 'now_bytes', 'bytes', 'What malloc_trim(0) gives back as it is, and the next free() that drops the tops of threads'' arenas; NULL when nothing says what is resident.'),

@@ -129,6 +129,10 @@ CREATE TABLE fact (
     large_live_bytes INTEGER,
     thread_dead_bytes INTEGER,
     threshold_gain_bytes INTEGER,
+    group_name TEXT,
+    group_chunks INTEGER,
+    group_bytes INTEGER,
+    group_gain_bytes INTEGER,
     compact_bytes INTEGER
 );
 
@@ -261,6 +265,10 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'kept_large_bytes', 'bytes', 'Main''s top beyond 128 KiB, and the resident bytes of holes of at least that.'),
 ('v_fact', 'large_live_bytes', 'bytes', 'Live chunks of 128 KiB and more in heaps.'),
 ('v_fact', 'thread_dead_bytes', 'bytes', 'Resident free bytes of the arenas beside main, but what caches hold or keep.'),
+('v_fact', 'group_name', 'text', 'The group of v_trim_if without which malloc_trim(0) would give back the most, at least twice its own bytes.'),
+('v_fact', 'group_chunks', 'chunks', 'Its chunks in heaps.'),
+('v_fact', 'group_bytes', 'bytes', 'Their bytes.'),
+('v_fact', 'group_gain_bytes', 'bytes', 'What would come back beyond what does now.'),
 ('v_fact', 'threshold_gain_bytes', 'bytes', 'What free() would give back of tops beyond what it does now if trim_threshold were 128 KiB.'),
 ('v_fact', 'compact_bytes', 'bytes', 'Resident bytes that would not be needed if all live chunks stood side by side: no allocator saves more.');
 

@@ -106,7 +106,15 @@ UPDATE fact SET thread_dead_bytes = (SELECT sum(bytes) FROM waste
     large_live_bytes = (SELECT coalesce(sum(bytes), 0) FROM v_size_class
                         WHERE state = 'live' AND size_bytes >= 131072 AND arena_id IS NOT NULL),
     threshold_gain_bytes = (SELECT more_bytes FROM v_trim_if
-                            WHERE without = 'a grown trim_threshold');
+                            WHERE kind = 'threshold');
+
+-- The group that would give back the most beside its own bytes.
+UPDATE fact SET group_name = g.name, group_chunks = g.chunks, group_bytes = g.bytes,
+    group_gain_bytes = g.more_bytes
+FROM (SELECT iif(kind = 'type', 'all ' || without, 'all that ' || without || ' keeps alive alone')
+             AS name, chunks, bytes, more_bytes
+      FROM v_trim_if WHERE kind IN ('owner', 'type') AND more_bytes >= 2 * bytes
+      ORDER BY more_bytes DESC, bytes LIMIT 1) g;
 
 -- What nothing reaches, and what could not be searched.
 UPDATE fact SET leak_bytes = l.bytes, leak_chunks = l.chunks, leak_roots = l.roots
@@ -255,7 +263,7 @@ UPDATE fact SET missing_heap_bytes =
 -- What can be in memory of sums of chunks, which are address space.
 UPDATE fact SET leak_resident_bytes = min(leak_bytes, live_resident_bytes),
     leak_absent_bytes = nullif(max(leak_bytes - live_resident_bytes, 0), 0),
-    tcache_gain_bytes = (SELECT more_bytes FROM v_trim_if WHERE without = 'thread caches'),
+    tcache_gain_bytes = (SELECT more_bytes FROM v_trim_if WHERE kind = 'caches'),
     kept_large_bytes = min(kept_large_bytes, coalesce(retained_free_bytes, kept_large_bytes));
 
 -- What follows from those.

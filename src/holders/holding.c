@@ -76,8 +76,13 @@ static int find_owners(const struct cf_context *ctx, const struct cf_holding_inp
         .labels = &holding->labels, .asking = &holding->asking, .holders = &holding->holders,
     };
     status = cf_owners_find(&owners, &holding->owners, err);
-    return status == CF_OK ? cf_retained_find(&holding->retained, &holding->dominators, err)
-                           : status;
+    if (status == CF_OK)
+        status = cf_retained_find(&holding->retained, &holding->dominators, err);
+    const struct cf_groups_input groups = {
+        .pt = input->pt, .kept = input->kept, .dominators = &holding->dominators,
+        .owners = &holding->owners, .types = holding->labels.types,
+    };
+    return status == CF_OK ? cf_groups_find(ctx, &groups, &holding->groups, err) : status;
 }
 
 int cf_holding_find(const struct cf_context *ctx, const struct cf_holding_input *input,
@@ -104,6 +109,7 @@ void cf_holding_fini(struct cf_holding *holding) {
     cf_holders_fini(&holding->holders);
     cf_asking_fini(&holding->asking);
     cf_size_types_fini(&holding->sizes);
+    cf_groups_fini(&holding->groups);
     cf_owners_fini(&holding->owners);
     cf_retained_fini(&holding->retained);
     cf_dominators_fini(&holding->dominators);

@@ -10,6 +10,7 @@
 
 #include "corefrag.h"
 #include "holders/asking.h"
+#include "holders/groups.h"
 #include "holders/holders.h"
 #include "holders/labels.h"
 #include "holders/owners.h"
@@ -34,12 +35,14 @@ struct cf_holding {
     struct cf_places places; /* the groups of the dominators */
     struct cf_dominators dominators;
     struct cf_retained retained;
+    struct cf_groups groups;
     char no_dominators[1024]; /* why they could not be found; "" */
 };
 
 /* What the search stands on; borrowed. */
 struct cf_holding_input {
     const struct cf_mem *mem;
+    const struct cf_ptmalloc *pt;
     const struct cf_modules *modules;
     const struct cf_reach *reach;
     const struct cf_kept *kept;

@@ -156,7 +156,7 @@ static int analyze_heap(struct run *run, struct cf_err *err) {
                                     run->reach != NULL ? &run->reach->stacks : NULL,
                                     run->options, err);
     const struct cf_holding_input holding = {
-        .mem = run->reading.mem, .modules = run->reading.modules, .reach = run->reach,
+        .mem = run->reading.mem, .pt = pt, .modules = run->reading.modules, .reach = run->reach,
         .kept = &run->kept, .naming = &run->naming, .claims = &run->process.claims,
     };
     if (status == CF_OK && run->reach != NULL)
@@ -206,6 +206,8 @@ static int store_tables(struct run *run, enum cf_outcome outcome, struct cf_err 
         status = cf_rows_kept(db, &run->kept, err);
     if (status == CF_OK && run->reach != NULL)
         status = cf_rows_holders(db, &run->holding, err);
+    if (status == CF_OK && run->reach != NULL)
+        status = cf_rows_groups(db, &run->holding, err);
     if (status == CF_OK && run->reach != NULL)
         status = cf_rows_size_types(db, &run->holding.sizes, run->types, err);
     if (status == CF_OK && run->reach != NULL)

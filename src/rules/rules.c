@@ -384,6 +384,20 @@ const struct cf_rule cf_rules[] = {
         .sql = "SELECT * FROM v_pinner LIMIT 10",
     },
     {
+        .code = "what-if-group", .severity = "what-if",
+        .when = WORTH_IT("group_gain_bytes"),
+        .bytes = "group_gain_bytes", .confidence = "'medium'", .exactness = "'bound'",
+        .title = "If {group_name:text} were gone ({group_chunks:count} chunk{group_chunks:s}, "
+                 "{group_bytes:bytes} together), malloc_trim(0) would give back "
+                 "{group_gain_bytes:bytes} more",
+        .detail = "They stand on pages that are free but for them; only together do they free "
+                  "whole pages. A bound: the last few of each size stay in the cache of the thread "
+                  "that frees them.",
+        .advice = "Take {group_name:text} from a pool of its own, or allocate it before the load, "
+                  "or drop it when load drops and call malloc_trim(0) then",
+        .sql = "SELECT * FROM v_trim_if ORDER BY more_bytes DESC",
+    },
+    {
         .code = "what-if-top-1", .severity = "what-if",
         .when = WORTH_IT("unlock_1_bytes") " AND retained_percent >= 20",
         .bytes = "unlock_1_bytes", .confidence = "'medium'", .exactness = "'bound'",

@@ -82,6 +82,7 @@ int cf_rows_kernel(struct cf_db *db, const struct cf_kernel *kernel, struct cf_e
 
 /* rows_kept.c: trim_range, waste, page_run, top_pin, page_pin. */
 int cf_rows_kept(struct cf_db *db, const struct cf_kept *kept, struct cf_err *err);
+int cf_rows_groups(struct cf_db *db, const struct cf_holding *holding, struct cf_err *err);
 
 /* rows_malloc.c: anomaly, of the core, its address space, the heap and the second witness. */
 int cf_rows_anomaly(struct cf_db *db, const struct cf_ptmalloc *pt,

@@ -137,8 +137,9 @@ static int insert_page_pins(struct cf_db *db, const struct cf_page_pins *pins,
     return status;
 }
 
-static int insert_trim_if(struct cf_insert *in, const char *without,
+static int insert_trim_if(struct cf_insert *in, const char *kind, const char *without,
                           const struct cf_trim_if *change, struct cf_err *err) {
+    cf_insert_text(in, kind);
     cf_insert_text(in, without);
     cf_insert_u64(in, change->chunks);
     cf_insert_u64(in, change->bytes);
@@ -153,11 +154,31 @@ static int insert_trim_ifs(struct cf_db *db, const struct cf_kept *kept, struct 
         .now = kept->freeing.all.resident, .then = kept->threshold_then,
     };
     int status = cf_insert_begin(&in, db, "trim_if",
-                                 "without, chunks, bytes, now_bytes, then_bytes", err);
+                                 "kind, without, chunks, bytes, now_bytes, then_bytes", err);
     if (status == CF_OK && kept->without_caches.chunks > 0)
-        status = insert_trim_if(&in, "thread caches", &kept->without_caches, err);
+        status = insert_trim_if(&in, "caches", "thread caches", &kept->without_caches, err);
     if (status == CF_OK && kept->rule.trim_threshold > CF_TRIM_THRESHOLD_DEFAULT)
-        status = insert_trim_if(&in, "a grown trim_threshold", &threshold, err);
+        status = insert_trim_if(&in, "threshold", "a grown trim_threshold", &threshold, err);
+    return status;
+}
+
+int cf_rows_groups(struct cf_db *db, const struct cf_holding *holding, struct cf_err *err) {
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    int status = cf_insert_begin(&in, db, "trim_if",
+                                 "kind, without, chunks, bytes, now_bytes, then_bytes", err);
+    for (size_t i = 0; status == CF_OK && i < holding->groups.rows.len; i++) {
+        const struct cf_group *group = &holding->groups.rows.items[i];
+        char label[CF_LABEL_BYTES];
+        if (group->gone.chunks == 0)
+            continue;
+        if (group->owner != NULL)
+            cf_owner_label(&holding->labels, group->owner, label, sizeof label);
+        status = insert_trim_if(&in, group->owner != NULL ? "owner" : "type",
+                                group->owner != NULL
+                                    ? label
+                                    : cf_types_name(holding->labels.types, group->type),
+                                &group->gone, err);
+    }
     return status;
 }
 

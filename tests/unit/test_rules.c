@@ -183,15 +183,24 @@ static const struct worth {
     {{NULL, 9, 10, 1, 1, 5, 1, 0}, "", "code = 'what-if-arena-max' AND bytes IS NULL", 1},
     {{NULL, 9, 10, 1, 1, 0, 1, 0}, "", "code = 'what-if-arena-max'", 0},
     {{NULL, 1, 10, 1, 1, 2, 1, 0},
-     "INSERT INTO trim_if VALUES ('thread caches', 9, 4096, 1 << 20, 3 << 20)",
+     "INSERT INTO trim_if VALUES ('caches', 'thread caches', 9, 4096, 1 << 20, 3 << 20)",
      "code = 'what-if-tcache' AND exactness = 'estimate'", 0},
     {{NULL, 1, 10, 1, 1, 2, 1, 0},
      "INSERT INTO tcache VALUES (16, 0, 0, 9, 4096);"
-     "INSERT INTO trim_if VALUES ('thread caches', 9, 4096, 1 << 20, 3 << 20)",
+     "INSERT INTO trim_if VALUES ('caches', 'thread caches', 9, 4096, 1 << 20, 3 << 20)",
      "code = 'what-if-tcache' AND bytes = 2 << 20 AND exactness = 'estimate'", 1},
     {{NULL, 1, 10, 1, 1, 2, 1, 0},
-     "INSERT INTO trim_if VALUES ('a grown trim_threshold', 0, 0, 0, 2 << 20)",
+     "INSERT INTO trim_if VALUES ('threshold', 'a grown trim_threshold', 0, 0, 0, 2 << 20)",
      "code = 'what-if-trim-threshold' AND bytes = 2 << 20", 1},
+    /* a group counts where it gives back at least twice its own bytes */
+    {{NULL, 1, 10, 1, 9, 2, 1, 0},
+     "INSERT INTO trim_if VALUES ('owner', 'table (x)', 9, 1 << 20, 1 << 20, 5 << 20),"
+     " ('type', 'Order', 7, 1 << 20, 1 << 20, 4 << 20)",
+     "code = 'what-if-group' AND bytes = 4 << 20 AND title LIKE 'If all that table (x) keeps alive "
+     "alone were gone (9 chunks, 1.0 MiB together), %'", 1},
+    {{NULL, 1, 10, 1, 9, 2, 1, 0},
+     "INSERT INTO trim_if VALUES ('owner', 'table (x)', 9, 3 << 20, 1 << 20, 5 << 20)",
+     "code = 'what-if-group'", 0},
     /* caches without a thread are those of the gone only where another one has its thread */
     {{NULL, 1, 70, 1, 0, 0, 1, 0},
      "INSERT INTO tcache VALUES (16, 0, 0, 0, 0), (32, NULL, 0, 9, 4096)",

@@ -1,0 +1,125 @@
+/*
+ * A dominator has a lower number than what it dominates, so one pass over the vertices in their
+ * order closes a group, and one over the live chunks in theirs sets their bits.
+ */
+#include "holders/groups.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/context.h"
+#include "base/err.h"
+#include "reach/ranks.h"
+
+/* Vertices between two ticks of progress. */
+enum { TICK_VERTICES = 1 << 20 };
+
+static bool is_member(const struct cf_groups_input *input, const struct cf_group *group,
+                      struct cf_vertex vertex) {
+    if (group->owner != NULL)
+        return vertex.index == cf_dominators_of_group(input->dominators,
+                                                      group->owner->number).index;
+    size_t rank = cf_dominators_rank(input->dominators, vertex);
+    return rank != CF_NO_CHUNK && cf_types_by_rank(input->types)[rank] == group->type;
+}
+
+/* Bits by vertex. */
+static int close_group(const struct cf_context *ctx, const struct cf_groups_input *input,
+                       const struct cf_group *group, uint64_t *gone, struct cf_err *err) {
+    for (uint32_t i = 1; i < input->dominators->nr; i++) {
+        struct cf_vertex vertex = {i};
+        uint32_t above = cf_dominators_above(input->dominators, vertex).index;
+        bool is_gone = (gone[above >> 6] >> (above & 63) & 1) != 0 ||
+                       is_member(input, group, vertex);
+        gone[i >> 6] |= (uint64_t)is_gone << (i & 63);
+        if (i % TICK_VERTICES == 0 && cf_tick(ctx))
+            return cf_err_cancelled(err);
+    }
+    return CF_OK;
+}
+
+static void free_of_heap(const struct cf_groups_input *input, const struct cf_heap *heap,
+                         const uint64_t *gone, uint64_t *freed, struct cf_trim_if *sums) {
+    const struct cf_planes *planes = cf_chunkmap_planes(cf_ptmalloc_map(input->pt));
+    size_t rank = cf_ranks_before_word(input->dominators->ranks, heap->plane_word);
+    struct cf_live_walk walk = cf_live_walk(planes, heap);
+    for (; cf_live_walk_next(&walk); rank++) {
+        uint32_t vertex = cf_dominators_of_rank(input->dominators, rank).index;
+        if (vertex == 0 || (gone[vertex >> 6] >> (vertex & 63) & 1) == 0)
+            continue;
+        freed[heap->plane_word + (walk.unit >> 6)] |= 1ull << (walk.unit & 63);
+        sums->chunks++;
+        sums->bytes += (uint64_t)walk.units << planes->unit_shift;
+    }
+}
+
+static int judge(const struct cf_context *ctx, const struct cf_groups_input *input,
+                 struct cf_group *group, struct cf_err *err) {
+    const struct cf_chunkmap *map = cf_ptmalloc_map(input->pt);
+    size_t nr_words = cf_chunkmap_planes(map)->nr_words + 1;
+    size_t nr_vertices = input->dominators->nr / 64 + 1;
+    CF_CLEANUP_FREE uint64_t *gone = calloc(nr_vertices, sizeof *gone);
+    CF_CLEANUP_FREE uint64_t *freed = calloc(nr_words, sizeof *freed);
+    if (gone == NULL || freed == NULL)
+        return cf_err_nomem(err, (nr_vertices + nr_words) * sizeof *gone, "a group of chunks");
+    int status = close_group(ctx, input, group, gone, err);
+    if (status != CF_OK)
+        return status;
+    for (size_t i = 0; i < cf_chunkmap_nr_heaps(map); i++)
+        free_of_heap(input, cf_chunkmap_heap(map, i), gone, freed, &group->gone);
+    const struct cf_trim_change change = {.freed = freed};
+    return group->gone.chunks == 0
+               ? CF_OK
+               : cf_kept_trim_if(input->pt, input->kept, &change, &group->gone, err);
+}
+
+static int add(struct cf_groups *groups, struct cf_group group, struct cf_err *err) {
+    struct cf_group *row = cf_array_push(&groups->rows);
+    if (row == NULL)
+        return cf_err_nomem(err, sizeof *row, "a group of chunks");
+    *row = group;
+    return CF_OK;
+}
+
+/* The types whose chunks pin the most, all arenas together. */
+static int choose_types(const struct cf_groups_input *input, struct cf_groups *groups,
+                        struct cf_err *err) {
+    size_t nr = cf_types_nr(input->types);
+    CF_CLEANUP_FREE uint64_t *pinned = calloc(nr, sizeof *pinned);
+    if (pinned == NULL)
+        return cf_err_nomem(err, nr * sizeof *pinned, "what types pin");
+    for (size_t i = 0; i < cf_page_pins_nr(input->kept->page_pins); i++) {
+        const struct cf_page_pin *pin = cf_page_pins_row(input->kept->page_pins, i);
+        if (pin->type != CF_NO_TYPE && (size_t)pin->type < nr &&
+            cf_types_get(input->types, (uint32_t)pin->type)->evidence != CF_EVIDENCE_LIBC)
+            pinned[pin->type] += pin->pinned_bytes;
+    }
+    for (size_t k = 0; k < CF_GROUP_TYPES_MAX; k++) {
+        uint32_t most = 0;
+        for (uint32_t type = 1; type < nr; type++)
+            if (pinned[type] > pinned[most])
+                most = type;
+        if (most == 0)
+            return CF_OK;
+        pinned[most] = 0;
+        int status = add(groups, (struct cf_group){.type = most}, err);
+        if (status != CF_OK)
+            return status;
+    }
+    return CF_OK;
+}
+
+int cf_groups_find(const struct cf_context *ctx, const struct cf_groups_input *input,
+                   struct cf_groups *groups, struct cf_err *err) {
+    int status = choose_types(input, groups, err);
+    for (size_t i = 0; status == CF_OK && i < input->owners->rows.len && i < CF_GROUP_OWNERS_MAX;
+         i++)
+        status = add(groups, (struct cf_group){.owner = &input->owners->rows.items[i]}, err);
+    for (size_t i = 0; status == CF_OK && i < groups->rows.len; i++)
+        status = judge(ctx, input, &groups->rows.items[i], err);
+    return status;
+}
+
+void cf_groups_fini(struct cf_groups *groups) {
+    cf_array_free(&groups->rows);
+}
