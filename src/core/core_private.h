@@ -9,8 +9,8 @@
 #include <time.h>
 
 #include "base/array.h"
+#include "base/bus_guard.h"
 #include "base/cursor.h"
-#include "core/bus_guard.h"
 #include "core/core.h"
 
 enum {

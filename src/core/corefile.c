@@ -1,6 +1,6 @@
 /*
  * The core's file in our memory: mapped once for reading, with a guard over it for what cannot be
- * read (bus_guard.h), and what is data in it asked once, before anything is read through the
+ * read (base/bus_guard.h), and what is data in it asked once, before anything is read through the
  * mapping.
  *
  * A hole must never be read through it: tmpfs answers with pages that belong to the file from then
@@ -288,34 +288,15 @@ void cf_core_unmap(struct cf_core *core) {
     cf_array_free(&core->copies);
 }
 
-/* The file is asked once more for what it did not give, since it knows why. */
-static int read_failed(const struct cf_core *core, uint64_t offset, struct cf_err *err) {
-    unsigned char byte;
-    ssize_t got = pread(core->fd, &byte, 1, (off_t)offset);
-    unsigned long long at = offset;
-    if (got < 0)
-        return cf_err_errno(err, CF_EINPUT, errno, "%s: cannot be read at offset %llu", core->name,
-                            at);
-    if (got == 0)
-        return cf_err_set(err, CF_EINPUT,
-                          "%s: became shorter while it was read: there is nothing at offset %llu "
-                          "any more; is it still being written or copied?",
-                          core->name, at);
-    return cf_err_set(err, CF_EINPUT,
-                      "%s: could not be read at offset %llu; the disk or the file system failed "
-                      "(see the kernel's log)",
-                      core->name, at);
-}
-
 int cf_core_read_status(const struct cf_core *core, struct cf_err *err) {
     uint64_t offset;
     struct stat st;
     if (cf_bus_guard_was_hit(core->guard, &offset))
-        return read_failed(core, offset, err);
+        return cf_bus_guard_error(core->fd, core->name, offset, err);
     if (fstat(core->fd, &st) != 0)
         return cf_err_errno(err, CF_EINPUT, errno, "%s: cannot be examined", core->name);
     if ((uint64_t)st.st_size < core->map_bytes)
-        return read_failed(core, (uint64_t)st.st_size, err);
+        return cf_bus_guard_error(core->fd, core->name, (uint64_t)st.st_size, err);
     if ((uint64_t)st.st_size != core->map_bytes || st.st_mtim.tv_sec != core->modified.tv_sec ||
         st.st_mtim.tv_nsec != core->modified.tv_nsec)
         return cf_err_set(err, CF_EINPUT,

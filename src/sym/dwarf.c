@@ -19,6 +19,8 @@
 enum { UNITS_MAX = 8, IMPORTS_MAX = 256, DIES_MAX = 1 << 16, ALL_UNITS_MAX = 1 << 20 };
 
 struct cf_dwarf {
+    const struct cf_elf_file *file;
+    struct cf_bus_guard *guard; /* of libelf's mapping */
     Elf *elf;
     Dwarf *dwarf;
     Dwarf_Die units[UNITS_MAX]; /* of the source file */
@@ -84,7 +86,9 @@ static bool read_units(struct cf_dwarf *dwarf, const struct cf_elf_file *file, c
     if (!cf_elf_file_is_sound(file) || elf_version(EV_CURRENT) == EV_NONE)
         return false;
     dwarf->elf = elf_begin(cf_elf_file_fd(file), ELF_C_READ_MMAP_PRIVATE, NULL);
-    if (dwarf->elf == NULL)
+    size_t bytes;
+    const char *raw = dwarf->elf == NULL ? NULL : elf_rawfile(dwarf->elf, &bytes);
+    if (raw == NULL || cf_elf_file_guard(raw, bytes, &dwarf->guard, NULL) != CF_OK)
         return false;
     hide_other_sections(dwarf->elf);
     dwarf->dwarf = dwarf_begin_elf(dwarf->elf, DWARF_C_READ, NULL);
@@ -99,6 +103,7 @@ int cf_dwarf_open(const struct cf_elf_file *file, const char *source, struct cf_
     CF_CLEANUP(freep) struct cf_dwarf *dwarf = calloc(1, sizeof *dwarf);
     if (dwarf == NULL)
         return cf_err_nomem(err, sizeof *dwarf, "DWARF");
+    dwarf->file = file;
     *out = read_units(dwarf, file, source) ? cf_take(&dwarf) : NULL;
     return CF_OK;
 }
@@ -107,6 +112,7 @@ void cf_dwarf_free(struct cf_dwarf *dwarf) {
     if (dwarf == NULL)
         return;
     (void)dwarf_end(dwarf->dwarf);
+    cf_elf_file_unguard(dwarf->file, dwarf->guard);
     (void)elf_end(dwarf->elf);
     free(dwarf);
 }

@@ -10,7 +10,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/bus_guard.h"
 #include "base/checked.h"
 #include "base/cleanup.h"
 #include "base/cursor.h"
@@ -24,6 +26,7 @@ struct cf_elf_file {
     char *path;
     unsigned char *data;
     uint64_t bytes;
+    struct cf_bus_guard *guard;
     bool is_64;
     uint16_t machine;
     uint64_t phdrs; /* offset */
@@ -162,7 +165,7 @@ static int map_file(struct cf_elf_file *file, struct cf_err *err) {
         return cf_err_errno(err, CF_EINPUT, errno, "%s: cannot be mapped", file->path);
     file->data = data;
     file->bytes = (uint64_t)st.st_size;
-    return CF_OK;
+    return cf_bus_guard_add(file->data, file->bytes, &file->guard, err);
 }
 
 static int parse(struct cf_elf_file *file, struct cf_err *err) {
@@ -206,6 +209,7 @@ int cf_elf_file_open(int fd, const char *path, struct cf_elf_file **out, struct 
 void cf_elf_file_free(struct cf_elf_file *file) {
     if (file == NULL)
         return;
+    cf_bus_guard_remove(file->guard);
     if (file->data != NULL)
         (void)munmap(file->data, (size_t)file->bytes);
     if (file->fd >= 0)
@@ -231,6 +235,27 @@ int cf_elf_file_fd(const struct cf_elf_file *file) {
 
 bool cf_elf_file_is_64(const struct cf_elf_file *file) {
     return file->is_64;
+}
+
+int cf_elf_file_read_status(const struct cf_elf_file *file, struct cf_err *err) {
+    uint64_t offset;
+    if (!cf_bus_guard_was_hit(file->guard, &offset))
+        return CF_OK;
+    return cf_bus_guard_error(file->fd, file->path, offset, err);
+}
+
+/* libelf maps as it likes, or reads into a buffer of malloc's, which does not begin a page. */
+int cf_elf_file_guard(const void *raw, size_t bytes, struct cf_bus_guard **out,
+                      struct cf_err *err) {
+    bool is_mapped = raw != NULL && (uintptr_t)raw % (uintptr_t)sysconf(_SC_PAGESIZE) == 0;
+    return is_mapped ? cf_bus_guard_add((unsigned char *)(uintptr_t)raw, bytes, out, err) : CF_OK;
+}
+
+void cf_elf_file_unguard(const struct cf_elf_file *file, struct cf_bus_guard *guard) {
+    uint64_t offset;
+    if (guard != NULL && cf_bus_guard_was_hit(guard, &offset))
+        cf_bus_guard_hit(file->guard, offset);
+    cf_bus_guard_remove(guard);
 }
 
 size_t cf_elf_file_nr_sections(const struct cf_elf_file *file) {

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bus_guard.h"
 #include "corefrag.h"
 
 enum { CF_ELF_SECTIONS_MAX = 8192 };
@@ -34,6 +35,14 @@ void cf_elf_file_freep(struct cf_elf_file **file);
 
 const char *cf_elf_file_path(const struct cf_elf_file *file);
 int cf_elf_file_fd(const struct cf_elf_file *file);
+/* CF_EINPUT where some of the file could not be read since it was opened: then zeros were read
+ * instead, and what was found in it may not be told. */
+int cf_elf_file_read_status(const struct cf_elf_file *file, struct cf_err *err);
+/* For a library that maps the file once more, at `raw` (elf_rawfile()): the same care for its
+ * mapping, until cf_elf_file_unguard(), before the library unmaps it. `*out` stays as it is where
+ * nothing is mapped. CF_EINPUT: there are too many guards. */
+int cf_elf_file_guard(const void *raw, size_t bytes, struct cf_bus_guard **out, struct cf_err *err);
+void cf_elf_file_unguard(const struct cf_elf_file *file, struct cf_bus_guard *guard);
 bool cf_elf_file_is_64(const struct cf_elf_file *file);
 
 size_t cf_elf_file_nr_sections(const struct cf_elf_file *file);

@@ -26,10 +26,17 @@ enum { RED_ZONE_BYTES = 128, FUNCTION_MAX = 160 };
 
 enum { MODULES_MAX = 4096, REGISTERS_MAX = 32, I386_SYSCALL_WORDS = 4 };
 
+/* A file that libdwfl has mapped. */
+struct mapped {
+    const struct cf_elf_file *file;
+    struct cf_bus_guard *guard;
+};
+
 struct unwinder {
     const struct cf_mem *mem;
     struct cf_symbols *symbols;
     Dwfl *dwfl;
+    CF_ARRAY(struct mapped) mapped;
     /* Of the thread at hand. */
     size_t thread;
     struct cf_frame *out;
@@ -188,6 +195,19 @@ static int take_frame(Dwfl_Frame *frame, void *arg) {
 
 /* ---- the modules ---- */
 
+static bool guard_mapping(struct unwinder *unwinder, const struct cf_elf_file *file,
+                          Dwfl_Module *told) {
+    GElf_Addr bias;
+    size_t bytes;
+    Elf *elf = dwfl_module_getelf(told, &bias);
+    const char *raw = elf == NULL ? NULL : elf_rawfile(elf, &bytes);
+    struct mapped *mapped = raw == NULL ? NULL : cf_array_push(&unwinder->mapped);
+    if (mapped == NULL)
+        return false;
+    mapped->file = file;
+    return cf_elf_file_guard(raw, bytes, &mapped->guard, NULL) == CF_OK;
+}
+
 static bool report_module(struct unwinder *unwinder, const struct cf_module *module) {
     const struct cf_elf_file *file = cf_symbols_file(unwinder->symbols, module);
     unsigned word = cf_mem_word_bytes(unwinder->mem);
@@ -199,8 +219,9 @@ static bool report_module(struct unwinder *unwinder, const struct cf_module *mod
     if (fd < 0)
         return false;
     const char *path = cf_elf_file_path(file);
-    if (dwfl_report_elf(unwinder->dwfl, module->path, path, fd, bias, true) != NULL)
-        return true;
+    Dwfl_Module *told = dwfl_report_elf(unwinder->dwfl, module->path, path, fd, bias, true);
+    if (told != NULL)
+        return guard_mapping(unwinder, file, told);
     (void)close(fd);
     return false;
 }
@@ -217,6 +238,9 @@ static bool report_modules(struct unwinder *unwinder) {
 static void free_unwinder(struct unwinder *unwinder) {
     if (unwinder == NULL)
         return;
+    for (size_t i = 0; i < unwinder->mapped.len; i++)
+        cf_elf_file_unguard(unwinder->mapped.items[i].file, unwinder->mapped.items[i].guard);
+    cf_array_free(&unwinder->mapped);
     dwfl_end(unwinder->dwfl);
     free(unwinder);
 }

@@ -396,8 +396,18 @@ const struct cf_modules *cf_symbols_modules(const struct cf_symbols *symbols) {
     return symbols->modules;
 }
 
+static int read_status(const struct place *place, struct cf_err *err) {
+    int status = place->own.file != NULL ? cf_elf_file_read_status(place->own.file, err) : CF_OK;
+    return status == CF_OK && place->debug.file != NULL
+               ? cf_elf_file_read_status(place->debug.file, err)
+               : status;
+}
+
 int cf_symbols_status(const struct cf_symbols *symbols, struct cf_err *err) {
-    if (symbols->status != CF_OK && err != NULL)
+    int status = symbols->status;
+    if (status != CF_OK && err != NULL)
         *err = symbols->err;
-    return symbols->status;
+    for (size_t i = 0; status == CF_OK && i < cf_modules_nr(symbols->modules); i++)
+        status = read_status(&symbols->places[i], err);
+    return status;
 }

@@ -83,8 +83,9 @@ const struct cf_elf_file *cf_symbols_debug_file(struct cf_symbols *symbols,
 /* What to add to an address of the module's file to get one of the process; false: not known. */
 bool cf_symbols_bias(struct cf_symbols *symbols, const struct cf_module *module, uint64_t *out);
 
-/* A question that memory was too short for is answered as if there were no file. This says so, as
- * CF_ENOMEM with the error of the first one: whoever asked checks it before the answers count. */
+/* A question that memory was too short for is answered as if there were no file, and one about
+ * a file that could not be read as if zeros stood there. This says so, as CF_ENOMEM or CF_EINPUT
+ * with the error of the first one: whoever asked checks it before the answers count. */
 int cf_symbols_status(const struct cf_symbols *symbols, struct cf_err *err);
 
 const struct cf_modules *cf_symbols_modules(const struct cf_symbols *symbols);

@@ -462,6 +462,26 @@ static void files_that_the_kernel_makes_up_are_not_opened(void **state) {
     }
 }
 
+/* The file of a library is replaced in place while it is read: the signal would end us. */
+static void a_file_that_cannot_be_read_any_more_is_an_error(void **state) {
+    (void)state;
+    struct fake_elf elf = toy(7);
+    CF_CLEANUP(close_space) struct space space;
+    struct cf_symbol symbol;
+    struct cf_err err;
+    make_space(&space, &elf, "/lib/toy.so");
+    fake_elf_write(&elf, SHT_SYMTAB, at(&space, 0, "/root/lib/toy.so"));
+    space.options.sysroot = at(&space, 1, "/root");
+    open_space(&space);
+    assert_int_equal(state_of(&space), CF_SYMBOLS_SYMTAB);
+    assert_int_equal(cf_symbols_status(space.symbols, &err), CF_OK);
+    assert_int_equal(truncate(at(&space, 0, "/root/lib/toy.so"), 0), 0);
+    assert_false(cf_symbols_lookup(space.symbols, BASE + 0x1104, &symbol));
+    assert_int_equal(cf_symbols_status(space.symbols, &err), CF_EINPUT);
+    assert_non_null(strstr(err.text, "/root/lib/toy.so: became shorter while it was read"));
+    assert_non_null(strstr(err.text, "at offset "));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_that_the_kernel_makes_up_are_not_opened),
@@ -478,6 +498,7 @@ int main(void) {
         cmocka_unit_test(names_that_leave_the_table_are_no_names),
         cmocka_unit_test(a_file_may_be_cut_anywhere),
         cmocka_unit_test(damaged_headers_are_survived),
+        cmocka_unit_test(a_file_that_cannot_be_read_any_more_is_an_error),
         cmocka_unit_test(files_of_other_kinds_are_refused),
         cmocka_unit_test(names_are_made_readable),
         cmocka_unit_test(a_name_that_explodes_is_cut),

@@ -3,17 +3,18 @@
  * long as one of them does. The handler calls nothing but mmap(), sigaction() and raise(), which
  * signals may interrupt.
  */
-#include "core/bus_guard.h"
+#include "base/bus_guard.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/err.h"
 
-enum { GUARDS_MAX = 256 };
+enum { GUARDS_MAX = 4096 };
 #define NO_HIT UINT64_MAX
 
 /* The handler reads these without a lock. A fault inside a mapping means that its guard stands and
@@ -40,7 +41,7 @@ static bool give_zeros(struct cf_bus_guard *guard, uintptr_t start, uintptr_t en
                        uintptr_t addr) {
     uint64_t none = NO_HIT;
     (void)atomic_compare_exchange_strong(&guard->hit, &none, addr - start);
-    return mmap((void *)start, end - start, PROT_READ,
+    return mmap((void *)start, end - start, PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
 }
 
@@ -144,7 +145,7 @@ int cf_bus_guard_add(unsigned char *map, uint64_t bytes, struct cf_bus_guard **o
     }
     (void)pthread_mutex_unlock(&lock);
     return stands ? CF_OK
-                  : cf_err_set(err, CF_EINPUT, "more than %d cores are open at once", GUARDS_MAX);
+                  : cf_err_set(err, CF_EINPUT, "more than %d files are open at once", GUARDS_MAX);
 }
 
 void cf_bus_guard_remove(struct cf_bus_guard *guard) {
@@ -169,4 +170,21 @@ bool cf_bus_guard_was_hit(const struct cf_bus_guard *guard, uint64_t *offset) {
     if (hit != NO_HIT)
         *offset = hit;
     return hit != NO_HIT;
+}
+
+int cf_bus_guard_error(int fd, const char *name, uint64_t offset, struct cf_err *err) {
+    unsigned char byte;
+    ssize_t got = pread(fd, &byte, 1, (off_t)offset);
+    unsigned long long at = offset;
+    if (got < 0)
+        return cf_err_errno(err, CF_EINPUT, errno, "%s: cannot be read at offset %llu", name, at);
+    if (got == 0)
+        return cf_err_set(err, CF_EINPUT,
+                          "%s: became shorter while it was read: there is nothing at offset %llu "
+                          "any more; is it still being written or copied?",
+                          name, at);
+    return cf_err_set(err, CF_EINPUT,
+                      "%s: could not be read at offset %llu; the disk or the file system failed "
+                      "(see the kernel's log)",
+                      name, at);
 }

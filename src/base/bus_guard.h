@@ -10,8 +10,8 @@
  * guard, and a handler that was put over ours meanwhile is left in place. The thread that adds
  * a guard does not block SIGBUS until it removes it: a fault that is blocked ends the process.
  */
-#ifndef CF_CORE_BUS_GUARD_H
-#define CF_CORE_BUS_GUARD_H
+#ifndef CF_BASE_BUS_GUARD_H
+#define CF_BASE_BUS_GUARD_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,17 +20,20 @@
 
 struct cf_bus_guard;
 
-/* Guards [map, map + bytes), whole pages of a private read-only mapping, until
- * cf_bus_guard_remove() in the same thread, which comes before the unmapping. CF_EINPUT where too
- * many guards stand already. */
+/* Guards [map, map + bytes), whole pages of a private mapping, until cf_bus_guard_remove() in the
+ * same thread, which comes before the unmapping. CF_EINPUT where too many guards stand already. */
 int cf_bus_guard_add(unsigned char *map, uint64_t bytes, struct cf_bus_guard **out,
                      struct cf_err *err);
-void cf_bus_guard_remove(struct cf_bus_guard *guard);
+void cf_bus_guard_remove(struct cf_bus_guard *guard); /* takes NULL */
 
 /* As if a read through the mapping had failed at this offset: another one did. */
 void cf_bus_guard_hit(struct cf_bus_guard *guard, uint64_t offset);
 
 /* Something could not be read; `offset` is how far into the mapping. */
 bool cf_bus_guard_was_hit(const struct cf_bus_guard *guard, uint64_t *offset);
+
+/* CF_EINPUT with the reason why the file `fd`, called `name`, cannot be read at `offset`: it is
+ * asked once more, since it knows. */
+int cf_bus_guard_error(int fd, const char *name, uint64_t offset, struct cf_err *err);
 
 #endif
