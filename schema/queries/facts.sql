@@ -220,10 +220,11 @@ FROM (SELECT count(*) AS anomalies, count(*) FILTER (WHERE is_corruption) AS cor
                                     'segment-count-lost', 'no-segments')) AS damaged_tables
     FROM anomaly) a;
 
--- Where the first damage is, and the nearest chunk below it, which is the suspect.
+-- Where the first damage is, and the nearest chunk below it, which is the suspect. Sums that do
+-- not add up name their arena: a chunk says more.
 UPDATE fact SET damaged_address = printf('0x%x', d.address)
 FROM (SELECT address FROM anomaly WHERE is_corruption AND address IS NOT NULL
-    ORDER BY anomaly_id LIMIT 1) d;
+    ORDER BY address IN (SELECT address FROM arena), anomaly_id LIMIT 1) d;
 
 UPDATE fact SET suspect_address = c.user_address_hex, suspect_size = c.size_bytes,
     suspect_state = c.state
@@ -232,7 +233,7 @@ FROM (SELECT (SELECT address FROM chunk WHERE address < d.address AND address >=
     FROM (SELECT a.address, (SELECT iif("end" > a.address, start, NULL) FROM heap
                              WHERE start <= a.address ORDER BY start DESC LIMIT 1) AS start
         FROM anomaly a WHERE a.is_corruption AND a.address IS NOT NULL
-        ORDER BY a.anomaly_id LIMIT 1) d) s, v_chunk c
+        ORDER BY a.address IN (SELECT address FROM arena), a.anomaly_id LIMIT 1) d) s, v_chunk c
 WHERE c.address = s.address;
 
 UPDATE fact SET crash_tid = t.tid

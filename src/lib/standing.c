@@ -112,31 +112,51 @@ static int add_standing(const struct cf_reading *reading, const struct cf_frames
     return CF_OK;
 }
 
+/* The thread that was dumped freed a chunk that was free: which one? */
+static int name_freed_twice(struct cf_reading *reading, const struct cf_frames *frames,
+                            struct thread_hands *hands, struct cf_err *err) {
+    size_t nr_frames = frames_of_malloc(reading, frames, 0);
+    int status = nr_frames == 0 ? CF_OK : add_standing(reading, frames, 0, nr_frames, hands, err);
+    if (status == CF_OK && hands->rows.len > 0)
+        cf_flux_name_freed_twice(reading->pt, &hands->rows.items[0]);
+    return status;
+}
+
+/* All threads but the one that ended the process by a fault: that is no operation under way, it
+ * never came to its end. */
+static int judge_operations(struct cf_reading *reading, const struct cf_frames *frames,
+                            struct thread_hands *hands, struct cf_err *err) {
+    const struct cf_core_thread *dumped = cf_core_thread(reading->core, 0);
+    bool is_fault = dumped->signal == SIGSEGV || dumped->signal == SIGBUS;
+    int status = CF_OK;
+    for (size_t i = is_fault; status == CF_OK && i < cf_core_nr_threads(reading->core); i++) {
+        size_t nr_frames = frames_of_malloc(reading, frames, i);
+        if (nr_frames > 0)
+            status = add_standing(reading, frames, i, nr_frames, hands, err);
+    }
+    if (status == CF_OK)
+        cf_flux_judge(reading->pt, hands->rows.items, hands->rows.len);
+    return status;
+}
+
 int cf_standing_judge(const struct cf_context *ctx, struct cf_reading *reading,
                       const struct cf_frames *frames, struct cf_err *err) {
     CF_CLEANUP(free_hands) struct thread_hands hands = {0};
     struct cf_frames *own = NULL;
+    const struct cf_abort abort = cf_abort_find(reading->found);
+    bool is_twice = abort.text != NULL && (strstr(abort.text, "double free") != NULL ||
+                                           strstr(abort.text, "freed twice") != NULL);
+    bool has_work = abort.state == CF_ABORT_MALLOC ? is_twice : cf_reading_is_corrupt(reading);
     int status = CF_OK;
-    if (!cf_reading_is_corrupt(reading) ||
-        cf_abort_find(reading->found).state == CF_ABORT_MALLOC)
+    if (!has_work || cf_core_nr_threads(reading->core) == 0)
         return CF_OK;
-    /* A fault inside malloc is no operation under way: it never came to its end. */
-    const struct cf_core_thread *dumped =
-        cf_core_nr_threads(reading->core) > 0 ? cf_core_thread(reading->core, 0) : NULL;
-    bool is_fault = dumped != NULL && (dumped->signal == SIGSEGV || dumped->signal == SIGBUS);
     if (frames == NULL) {
         status = cf_frames_find(ctx, reading->mem, reading->symbols, &own, err);
         frames = own;
     }
-    for (size_t i = 0; status == CF_OK && i < cf_core_nr_threads(reading->core); i++) {
-        size_t nr_frames = frames_of_malloc(reading, frames, i);
-        if (nr_frames > 0 && i == 0 && is_fault)
-            continue;
-        if (nr_frames > 0)
-            status = add_standing(reading, frames, i, nr_frames, &hands, err);
-    }
     if (status == CF_OK)
-        cf_flux_judge(reading->pt, hands.rows.items, hands.rows.len);
+        status = is_twice ? name_freed_twice(reading, frames, &hands, err)
+                          : judge_operations(reading, frames, &hands, err);
     cf_frames_free(own);
     return status;
 }

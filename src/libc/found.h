@@ -120,6 +120,7 @@ static inline bool cf_is_libc_path(const char *path) {
 struct cf_tcache_verdict {
     unsigned nr_good;
     unsigned nr_bad;
+    unsigned nr_begun; /* of nr_bad: they have a count, and lead to a chunk of their own size */
     bool slots_full; /* 2.42+: nothing bad, and empty bins have the full number of slots */
 };
 

@@ -115,6 +115,14 @@ static bool list_is_sound(const struct cf_malloc *m, const struct cf_tcache_bin 
     return cf_tcache_list_is_sound(m, bin, true) || cf_tcache_list_is_sound(m, bin, false);
 }
 
+/* Its links were overwritten further on: no other struct has such heads. */
+static bool list_begins(const struct cf_malloc *m, const struct cf_tcache_bin *bin) {
+    uint64_t size;
+    return bin->head >= 2 * m->word && bin->head % m->alignment == 0 &&
+           cf_chunk_size_at(m, bin->head - 2 * m->word, &size) && size >= bin->min_bytes &&
+           size <= bin->max_bytes;
+}
+
 static struct cf_tcache_verdict judge(const struct cf_malloc *m,
                                       const struct cf_tcache_layout *layout, uint64_t tcache) {
     struct cf_tcache_verdict verdict = {0};
@@ -128,10 +136,13 @@ static struct cf_tcache_verdict judge(const struct cf_malloc *m,
         load_bin(m, bytes, layout, i, &bin);
         if (bin.head == 0 && bin.count == 0)
             continue;
-        if (bin.head != 0 && bin.count != 0 && list_is_sound(m, &bin))
+        bool has_both = bin.head != 0 && bin.count != 0;
+        if (has_both && list_is_sound(m, &bin)) {
             verdict.nr_good++;
-        else
-            verdict.nr_bad++;
+            continue;
+        }
+        verdict.nr_bad++;
+        verdict.nr_begun += has_both && list_begins(m, &bin);
         if (verdict.nr_bad > 8 && verdict.nr_good == 0)
             return verdict;
     }

@@ -60,7 +60,8 @@ static int judge_tcache(const struct cf_malloc *m, uint64_t value) {
         !cf_chunk_size_at(m, value - 2 * m->word, &size) || !cf_tcache_fits(m, size))
         return NO_MATCH;
     struct cf_tcache_verdict verdict = cf_tcache_judge(m, value, size);
-    if (verdict.slots_full || (verdict.nr_good > 0 && verdict.nr_bad <= 1 + verdict.nr_good / 4))
+    unsigned nr_good = verdict.nr_good + verdict.nr_begun;
+    if (verdict.slots_full || (nr_good > 0 && verdict.nr_bad <= 1 + nr_good / 4))
         return MATCH;
     return verdict.nr_good + verdict.nr_bad == 0 ? WEAK_MATCH : NO_MATCH;
 }
@@ -197,7 +198,9 @@ int cf_tls_find(struct cf_malloc *m, struct cf_err *err) {
     bool has_tcache;
     int64_t arena_offset = 0;
     int64_t tcache_offset = 0;
-    struct tls_search search = {.judge = judge_arena};
+    /* The stack of a thread that is gone may end where this thread's storage begins: what stands
+     * in its storage looks the same, and is further away. */
+    struct tls_search search = {.judge = judge_arena, .has_goal = true, .goal = 0};
     int status = search_near_then_far(m, &search, &has_arena, &arena_offset, err);
     if (status == CF_OK)
         status = search_tcache(m, has_arena, arena_offset, &has_tcache, &tcache_offset, err);

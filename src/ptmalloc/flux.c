@@ -209,6 +209,34 @@ static bool cache_is_in_hand(const struct judge *judge, const struct cf_anomaly 
     return anomaly->excess_chunks <= CACHE_SLIP && anomaly->excess_chunks >= -CACHE_SLIP;
 }
 
+/* ---- freed twice ---- */
+
+/* Free already: on a list, or part of a chunk that is free. */
+static bool is_dead(const struct cf_ptmalloc *pt, uint64_t addr) {
+    struct cf_chunk chunk;
+    return addr % (2 * pt->word_bytes) == 0 && cf_chunkmap_find(pt->map, addr, &chunk) &&
+           (cf_chunk_is_dead(chunk.state) || chunk.state == CF_CHUNK_TOP);
+}
+
+void cf_flux_name_freed_twice(struct cf_ptmalloc *pt, const struct cf_standing *standing) {
+    uint64_t found = 0;
+    for (size_t i = 0; i < standing->nr_words; i++) {
+        uint64_t addr = standing->words[i];
+        if (addr == found || !has_word(standing, addr + 2 * pt->word_bytes) || !is_dead(pt, addr))
+            continue;
+        if (found != 0)
+            return;
+        found = addr;
+    }
+    const struct cf_heap *heap = found == 0 ? NULL : cf_chunkmap_find_heap(pt->map, found);
+    if (heap != NULL)
+        cf_anomalies_add(&pt->anomalies,
+                         &(struct cf_anomaly){.code = "freed-twice", .arena_id = heap->arena_id,
+                                              .heap_id = heap->id, .addr = found,
+                                              .in_complete = true},
+                         "this chunk was freed when it was free already");
+}
+
 /* ---- all ---- */
 
 /* The header that made the walk look for another place. */

@@ -32,4 +32,11 @@ struct cf_standing {
  * in making `pt`; before anybody reads its anomalies. */
 void cf_flux_judge(struct cf_ptmalloc *pt, const struct cf_standing *standing, size_t nr);
 
+/*
+ * malloc stopped the program because a chunk was freed that was free: `standing` is the thread that
+ * freed it, and has it in hand by its header and by its user memory. That chunk becomes a row, a
+ * corruption, where there is just one. Before anybody reads the anomalies.
+ */
+void cf_flux_name_freed_twice(struct cf_ptmalloc *pt, const struct cf_standing *standing);
+
 #endif

@@ -287,7 +287,7 @@ static int add_main_heaps(struct cf_ptmalloc *pt, const struct cf_arena *arena,
     if (end - base != arena->system_mem)
         cf_anomalies_add(&pt->anomalies,
                          &(struct cf_anomaly){.code = "main-arena-size", .arena_id = arena->id,
-                                              .heap_id = UINT32_MAX, .addr = arena->addr,
+                                              .heap_id = UINT32_MAX, .addr = arena->top,
                                               .in_complete = true},
                          "sbrk_base to the end of top is %llu bytes, system_mem is %llu",
                          (unsigned long long)(end - base),

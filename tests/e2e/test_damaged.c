@@ -5,6 +5,7 @@
 #include "e2e.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "process.h"
@@ -46,7 +47,9 @@ static const struct damaged cases[] = {
                  " 'free-not-binned'"},
     {"astray", 6, CORRUPT "(SELECT code FROM v_anomaly) = 'free-not-binned'"},
     {"forked", 0, "(SELECT code FROM v_verdict) = 'cached' AND (SELECT bytes FROM v_finding"
-                  " WHERE code = 'dead-caches') = (SELECT sum(bytes) FROM v_tcache)"},
+                  " WHERE code = 'dead-caches') = (SELECT sum(bytes) FROM v_tcache) AND"
+                  " (SELECT count(*) FROM v_tcache WHERE thread_id IS NULL) = 40 AND"
+                  " (SELECT count(*) FROM v_tcache WHERE thread_id = 0) = 1"},
 };
 
 static void run_case(void **state) {
@@ -72,11 +75,97 @@ static void run_case(void **state) {
     e2e_end(&run);
 }
 
+/* ---- tests/gen/spoiled.c: which chunk was hit, and which one was overrun ---- */
+
+struct spoiled {
+    const char *name;
+    char *arguments[4]; /* how, size, bytes, "on" */
+    bool has_place;     /* the chunk is there to be named: malloc had not handed it out again */
+};
+
+static const struct spoiled spoils[] = {
+    {"a zero beyond 2000 bytes", {"live", "2000", "0"}, true},
+    {"a zero beyond 24 bytes", {"live", "24", "0"}, true},
+    {"8 beyond 40 bytes", {"live", "40", "8"}, true},
+    {"24 beyond 24 bytes", {"live", "24", "24"}, true},
+    {"24 beyond 2000 bytes", {"live", "2000", "24"}, true},
+    {"8 beyond, and it is freed", {"live", "2000", "8", "on"}, true},
+    {"a zero into a cached chunk", {"cached", "40", "0"}, true},
+    {"8 into a cached chunk", {"cached", "40", "8"}, true},
+    {"24 into a cached chunk", {"cached", "40", "24"}, true},
+    {"8 into a fast chunk", {"fast", "40", "8"}, true},
+    {"24 into a fast chunk", {"fast", "40", "24"}, true},
+    {"a zero into an unsorted chunk", {"unsorted", "2000", "0"}, true},
+    {"8 into an unsorted chunk", {"unsorted", "2000", "8"}, true},
+    {"24 into an unsorted chunk, and on", {"unsorted", "2000", "24", "on"}, true},
+    {"8 into a small chunk", {"small", "200", "8"}, true},
+    {"24 into a small chunk", {"small", "200", "24"}, true},
+    {"8 into a large chunk", {"large", "3000", "8"}, true},
+    {"24 into a large chunk", {"large", "3000", "24"}, true},
+    {"a zero into the top", {"top", "200", "0"}, true},
+    {"a byte into the top", {"top", "200", "1"}, true},
+    {"8 into the top", {"top", "200", "8"}, true},
+    {"8 into the top, and on", {"top", "200", "8", "on"}, true},
+    {"the link of a cached chunk", {"link-cached", "40", "0"}, true},
+    {"the link of a fast chunk", {"link-fast", "40", "0"}, true},
+    {"the links of an unsorted chunk", {"link-unsorted", "2000", "0"}, true},
+    {"the links of a large chunk", {"link-large", "3000", "0"}, true},
+    {"a cached chunk freed twice", {"twice-cached", "40", "0"}, true},
+    {"a fast chunk freed twice", {"twice-fast", "40", "0"}, true},
+    {"a chunk freed twice", {"twice-chunk", "2000", "0"}, true},
+    {"freed twice, and handed out again", {"twice-fast", "40", "0", "on"}, false},
+    {"nothing", {"nothing", "2000", "0"}, false},
+    {"nothing, and on", {"nothing", "40", "0", "on"}, false},
+};
+
+/* The places that the program told, as v_fact has them: header of the one, user memory of the
+ * other. */
+static void assert_places(const struct e2e_run *run, const char *text, const char *name) {
+    unsigned long long hit, overrun;
+    assert_int_equal(sscanf(text, "%llx %llx", &hit, &overrun), 2);
+    char *sql = sqlite3_mprintf("SELECT damaged_address = '0x%llx' AND suspect_address = '0x%llx'"
+                                " FROM v_fact", hit, overrun + 16);
+    if (e2e_number(run->db, sql, -1) != 1) {
+        e2e_print_rows(run->db, "SELECT code, address, detail FROM v_anomaly");
+        fail_msg("%s: %s", name, sql);
+    }
+    sqlite3_free(sql);
+}
+
+static void run_spoiled(void **state) {
+    const struct spoiled *spoiled = *state;
+    struct e2e_run run = {.scenario = "spoiled", .command = spoiled->name};
+    char program[PATH_ROOM];
+    bool is_sound = strcmp(spoiled->arguments[0], "nothing") == 0;
+    if (!process_generator("spoiled", program) || !process_folder_make(run.folder))
+        skip();
+    char *argv[] = {program, spoiled->arguments[0], spoiled->arguments[1], spoiled->arguments[2],
+                    spoiled->arguments[3], NULL};
+    if (!process_kernel_core(run.folder, argv, run.core)) {
+        e2e_end(&run);
+        skip();
+    }
+    char *told = process_text(run.folder, "stdout");
+    assert_non_null(told);
+    assert_true(e2e_analyze(&run));
+    assert_int_equal(run.exit_code, is_sound ? 0 : 6);
+    assert_true(e2e_open(&run));
+    assert_int_equal(e2e_number(run.db, "SELECT code = 'corrupt' FROM v_verdict", -1), !is_sound);
+    if (spoiled->has_place)
+        assert_places(&run, told, spoiled->name);
+    free(told);
+    e2e_end(&run);
+}
+
 int main(void) {
-    enum { NR_CASES = sizeof cases / sizeof *cases };
-    struct CMUnitTest tests[NR_CASES];
+    enum { NR_CASES = sizeof cases / sizeof *cases, NR_SPOILS = sizeof spoils / sizeof *spoils };
+    struct CMUnitTest tests[NR_CASES + NR_SPOILS];
     for (size_t i = 0; i < NR_CASES; i++)
         tests[i] = (struct CMUnitTest){
             .name = cases[i].how, .test_func = run_case, .initial_state = (void *)&cases[i]};
-    return _cmocka_run_group_tests("damaged", tests, NR_CASES, NULL, NULL);
+    for (size_t i = 0; i < NR_SPOILS; i++)
+        tests[NR_CASES + i] = (struct CMUnitTest){.name = spoils[i].name,
+                                                  .test_func = run_spoiled,
+                                                  .initial_state = (void *)&spoils[i]};
+    return _cmocka_run_group_tests("damaged", tests, NR_CASES + NR_SPOILS, NULL, NULL);
 }

@@ -21,6 +21,8 @@
 enum { THREADS = 40, SIZES = 64, EACH = 7 };
 
 static pthread_barrier_t filled;
+/* Pushes libc's own thread-local variables away from the thread pointer. */
+static __thread volatile char much[16000];
 
 /* The compiler may not know what the program does to its blocks. */
 static void *opaque(void *p) {
@@ -160,6 +162,7 @@ static void take(int is_in_malloc) {
 int main(int argc, char **argv) {
     const char *how = argc > 1 ? argv[1] : "";
     memset(opaque(malloc(100)), 1, 100);
+    much[0] = 1;
     if (strcmp(how, "overrun") == 0)
         overrun();
     else if (strcmp(how, "silent") == 0)
