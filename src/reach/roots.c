@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/checked.h"
 #include "base/err.h"
+#include "reach/guards.h"
 #include "core/core.h"
 #include "core/drop.h"
 #include "ptmalloc/planes.h"
@@ -213,7 +214,8 @@ static int add_root(struct root_finder *finder, uint64_t start, uint64_t end,
     struct cf_root *slot = cf_array_push(&finder->roots->rows);
     if (slot == NULL)
         return cf_err_nomem(finder->err, sizeof *slot, "the table of roots");
-    *slot = (struct cf_root){kind, start, end, thread, finder->file};
+    *slot = (struct cf_root){.kind = kind, .start = start, .end = end, .thread = thread,
+                             .file = finder->file};
     finder->roots->bytes[kind] += end - start;
     return CF_OK;
 }
@@ -447,6 +449,9 @@ int cf_roots_find(struct cf_roots *roots, const struct cf_mem *mem, const struct
     if (status != CF_OK)
         return status;
     count_blank(&finder, stacks);
+    status = cf_guards_add(roots, mem, cf_ptmalloc_map(pt), err);
+    if (status != CF_OK)
+        return status;
     if (roots->rows.len > 0)
         qsort(roots->rows.items, roots->rows.len, sizeof *roots->rows.items, compare_roots);
     return CF_OK;
@@ -486,6 +491,8 @@ void cf_root_label(const struct cf_roots *roots, const struct cf_root *root, cha
         (void)snprintf(out, bytes, "%s", slash != NULL && slash[1] != '\0' ? slash + 1 : path);
     } else if (root->kind == CF_ROOT_TLS || root->kind == CF_ROOT_STACK) {
         (void)snprintf(out, bytes, "a thread that is gone");
+    } else if (root->is_guard) {
+        (void)snprintf(out, bytes, "guard page of a stack that the kernel knows");
     } else {
         (void)snprintf(out, bytes, "anonymous mapping");
     }

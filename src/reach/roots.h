@@ -44,6 +44,7 @@ struct cf_root {
     uint64_t end;
     int32_t thread; /* index in the core's threads; -1: none, or it is gone */
     int32_t file;   /* index in the core's files; -1: none */
+    bool is_guard;  /* has no words: the kernel knows the chunk around it (reach/guards.h) */
 };
 
 /* What should be a root and cannot be read. */

@@ -98,6 +98,15 @@ static void read_registers(struct search *s, const struct cf_root *root) {
                      s);
 }
 
+/* The word is in the kernel; the guard's address leads where it does. */
+static void read_guard(struct search *s, const struct cf_root *root) {
+    unsigned char word[8] = {0};
+    for (unsigned i = 0; i < s->word_bytes; i++)
+        word[i] = (unsigned char)(root->start >> 8 * i);
+    s->addr = root->start;
+    CF_SCAN_WORDS_AT(s->pending.ranks->resolver, word, 1, meet, s);
+}
+
 /* What says most goes first: where paths are equally short, the first root has the chunk. */
 static void read_roots(const struct cf_context *ctx, struct search *s) {
     static const enum cf_root_kind order[CF_NR_ROOT_KINDS] = {
@@ -118,6 +127,8 @@ static void read_roots(const struct cf_context *ctx, struct search *s) {
             s->root = (uint32_t)i;
             if (root->kind == CF_ROOT_REGISTER)
                 read_registers(s, root);
+            else if (root->is_guard)
+                read_guard(s, root);
             else
                 read_range(s, root->start, root->end);
         }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reach/guards.h"
 #include "reach/leaks.h"
 #include "reach/reach.h"
 #include "core/core.h"
@@ -135,6 +136,7 @@ static void settle(struct world *w) {
     assert_non_null(row);
     *row = (struct cf_root){.kind = CF_ROOT_GLOBAL, .start = ROOTS_AT,
                             .end = ROOTS_AT + ROOTS_BYTES, .thread = -1, .file = -1};
+    assert_int_equal(cf_guards_add(&w->reach.roots, w->mem, w->map, &err), CF_OK);
     w->reach.pointerless = w->pointerless;
     w->reach.nr_pointerless = w->nr_pointerless;
     assert_int_equal(cf_reach_prepare(w->mem, w->map, &w->reach, &err), CF_OK);
@@ -482,12 +484,34 @@ static void what_the_core_lacks_is_not_guessed(void **state) {
     world_free(w);
 }
 
+/* A signal stack from malloc: the kernel alone knows where it is, its guard page gives it away. */
+static void a_chunk_around_a_guard_page_is_held_by_the_kernel(void **state) {
+    (void)state;
+    for (unsigned left_out = 0; left_out < 2; left_out++) {
+        struct world *w = world_new(CF_MACHINE_X86_64, 8, 0x1000);
+        if (!left_out)
+            synth_segment(w->synth, HEAP_AT + 0x1000, 0x1000, 0);
+        synth_segment(w->synth, HEAP_AT + 0x2000, 0x2000, SYNTH_RW);
+        uint64_t before = add(w, 2, CF_CHUNK_LIVE), stack = add(w, 0x280, CF_CHUNK_LIVE);
+        uint64_t kept = add(w, 2, CF_CHUNK_LIVE), lost = add(w, 2, CF_CHUNK_LIVE);
+        (void)add(w, 10, CF_CHUNK_TOP);
+        synth_put_word(w->synth, HEAP_AT + 0x2800, user(w, kept)); /* on the stack */
+        settle(w);
+        assert_true(reached(w, stack));
+        assert_true(reached(w, kept));
+        assert_false(reached(w, before));
+        assert_false(reached(w, lost));
+        world_free(w);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chains_are_followed_to_their_end),
         cmocka_unit_test(a_word_points_from_the_user_address_to_one_past_the_end),
         cmocka_unit_test(a_tag_in_the_top_byte_is_no_address_on_aarch64_alone),
         cmocka_unit_test(hidden_pointers_hide),
+        cmocka_unit_test(a_chunk_around_a_guard_page_is_held_by_the_kernel),
         cmocka_unit_test(a_ring_of_leaks_has_no_root_and_a_chunk_that_names_itself_has),
         cmocka_unit_test(dead_chunks_fences_and_the_top_carry_nothing),
         cmocka_unit_test(a_tcache_struct_is_no_leak_and_carries_nothing),
