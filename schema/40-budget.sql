@@ -15,7 +15,8 @@ CREATE TABLE budget (
 
 CREATE TABLE runtime (
     name TEXT PRIMARY KEY,
-    advice TEXT NOT NULL
+    advice TEXT NOT NULL,
+    hides_pointers INTEGER NOT NULL
 ) WITHOUT ROWID;
 
 CREATE VIEW v_runtime AS

@@ -5,10 +5,11 @@ CREATE TABLE leak (
     type TEXT,
     chunks INTEGER NOT NULL,
     bytes INTEGER NOT NULL,
-    root_chunks INTEGER NOT NULL
+    root_chunks INTEGER NOT NULL,
+    resident_bytes INTEGER
 );
 
-CREATE VIEW v_leak AS SELECT size_bytes, type, chunks, bytes, root_chunks FROM leak;
+CREATE VIEW v_leak AS SELECT size_bytes, type, chunks, bytes, root_chunks, resident_bytes FROM leak;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_leak', '', '', 'Live chunks that nothing reaches, one row for each size and type: no root and no reached live chunk has a word that points at them. Reachability is conservative, so these are leaks unless the program hides its pointers, or roots are missing (v_root).'),
@@ -16,7 +17,8 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_leak', 'type', 'text', 'What it is, where that is known.'),
 ('v_leak', 'chunks', 'chunks', 'How many there are.'),
 ('v_leak', 'bytes', 'bytes', 'All of them together.'),
-('v_leak', 'root_chunks', 'chunks', 'Those that no other leaked chunk points to: what was lost first, the rest hangs on it. A ring has none.');
+('v_leak', 'root_chunks', 'chunks', 'Those that no other leaked chunk points to: what was lost first, the rest hangs on it. A ring has none.'),
+('v_leak', 'resident_bytes', 'bytes', 'What of bytes was in memory; NULL: the core does not tell.');
 
 CREATE TABLE leak_arena (
     arena_id INTEGER,

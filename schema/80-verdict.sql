@@ -19,6 +19,8 @@ CREATE TABLE fact (
     suspect_address TEXT,
     suspect_size INTEGER,
     suspect_state TEXT,
+    damage_kinds INTEGER,
+    crash_in_malloc INTEGER,
     producer TEXT,
     page_bytes INTEGER,
     cpus INTEGER,
@@ -64,12 +66,21 @@ CREATE TABLE fact (
     leak_roots INTEGER,
     leak_resident_bytes INTEGER,
     leak_absent_bytes INTEGER,
+    leak_unsure_bytes INTEGER,
+    leaked_bytes INTEGER,
+    unpaid_leak_bytes INTEGER,
     missing_roots INTEGER,
     unknown_memory_bytes INTEGER,
     unknown_memory_mappings INTEGER,
     unknown_file TEXT,
     dontdump_bytes INTEGER,
     content_lost_bytes INTEGER,
+    uring_bytes INTEGER,
+    hidden_runtime TEXT,
+    hidden_runtime_bytes INTEGER,
+    debug_malloc TEXT,
+    root_ranges INTEGER,
+    least TEXT,
     left_out_heap_bytes INTEGER,
     big_size INTEGER,
     big_type TEXT,
@@ -156,6 +167,14 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'suspect_address', 'hex', 'What malloc returned for the nearest chunk below it: who writes past its end writes there. NULL: there is none in that heap, or the database has no such chunks.'),
 ('v_fact', 'suspect_size', 'bytes', 'Its size, header included.'),
 ('v_fact', 'suspect_state', 'text', 'Its state, as in v_chunk.'),
+('v_fact', 'damage_kinds', 'count', 'Kinds of corruption (v_anomaly code) at damaged_address.'),
+('v_fact', 'crash_in_malloc', '0/1', 'The thread that the signal stopped stands in a function of malloc; 0 also where symbols are missing.'),
+('v_fact', 'uring_bytes', 'bytes', 'Rings of io_uring, which the kernel fills and no core has; NULL: none.'),
+('v_fact', 'hidden_runtime', 'text', 'A runtime here that may keep pointers in a form that no search finds; NULL: none.'),
+('v_fact', 'hidden_runtime_bytes', 'bytes', 'Its memory in the core.'),
+('v_fact', 'debug_malloc', 'text', 'glibc''s library for debugging malloc, where it is loaded: mcheck links its blocks, so that each looks held; NULL: not loaded.'),
+('v_fact', 'root_ranges', 'count', 'Ranges of memory that pointers were searched in.'),
+('v_fact', 'least', 'text', 'Words before resident_bytes: "at least " where something of it may be missing, else "".'),
 ('v_fact', 'producer', 'text', 'As meta core_producer.'),
 ('v_fact', 'page_bytes', 'bytes', 'As in meta.'),
 ('v_fact', 'cpus', 'count', 'As in meta.'),
@@ -199,8 +218,11 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'leak_bytes', 'bytes', 'Live chunks that nothing reaches; NULL: not examined.'),
 ('v_fact', 'leak_chunks', 'chunks', 'How many.'),
 ('v_fact', 'leak_roots', 'chunks', 'Those that no other leaked chunk points to.'),
-('v_fact', 'leak_resident_bytes', 'bytes', 'What of leak_bytes can be in memory at the most: no more than all live chunks have there; NULL: not known.'),
-('v_fact', 'leak_absent_bytes', 'bytes', 'leak_bytes less that: address space alone, at least so much; NULL: none, or not known.'),
+('v_fact', 'leak_resident_bytes', 'bytes', 'What of leak_bytes was in memory; NULL: not known.'),
+('v_fact', 'leak_absent_bytes', 'bytes', 'leak_bytes less that, where residency is exact and it is worth a word: address space alone; NULL else.'),
+('v_fact', 'leak_unsure_bytes', 'bytes', 'The same where residency is not exact: it may be pages full of zeros; NULL else.'),
+('v_fact', 'leaked_bytes', 'bytes', 'What is judged: leak_resident_bytes where residency is exact, else leak_bytes.'),
+('v_fact', 'unpaid_leak_bytes', 'bytes', 'leak_bytes where nearly none of them was in memory: address space, and no cost of memory; NULL else.'),
 ('v_fact', 'missing_roots', 'count', 'Ranges or threads that should have been searched for pointers and are not in the core.'),
 ('v_fact', 'unknown_memory_bytes', 'bytes', 'Writable memory of which the core has nothing and nobody says that it was never written to (v_unknown_memory); NULL: none.'),
 ('v_fact', 'unknown_memory_mappings', 'count', 'Its mappings.'),
@@ -254,10 +276,10 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'retained_percent', 'percent', 'retained_free_bytes of heap_resident_bytes.'),
 ('v_fact', 'heap_percent', 'percent', 'heap_resident_bytes of resident_bytes.'),
 ('v_fact', 'outside_bytes', 'bytes', 'resident_bytes that are not malloc''s.'),
-('v_fact', 'leak_percent', 'percent', 'leak_bytes of live_bytes.'),
+('v_fact', 'leak_percent', 'percent', 'leaked_bytes of live_resident_bytes where residency is exact, else leak_bytes of live_bytes.'),
 ('v_fact', 'big_percent', 'percent', 'big_bytes of live_bytes.'),
 ('v_fact', 'reached_bytes', 'bytes', 'live_bytes that something may still reach.'),
-('v_fact', 'small_leak_bytes', 'bytes', 'leak_bytes where they are less than a twentieth of the heap: too little to explain it.'),
+('v_fact', 'small_leak_bytes', 'bytes', 'leaked_bytes where they are less than a twentieth of the heap: too little to explain it.'),
 ('v_fact', 'main_pinner_size', 'bytes', 'pinner_size where that size pins at least half of pinned_bytes.'),
 ('v_fact', 'main_pinner_type', 'text', 'Its type; NULL: not known.'),
 ('v_fact', 'main_pinner_holder', 'text', 'The root that one of those hangs on; NULL: not known.'),
@@ -275,12 +297,13 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 CREATE TABLE verdict (
     code TEXT NOT NULL,
     headline TEXT NOT NULL,
-    confidence TEXT NOT NULL
+    confidence TEXT NOT NULL,
+    evidence TEXT
 );
 
 CREATE VIEW v_verdict AS
 SELECT code, headline, confidence, resident_bytes, heap_resident_bytes, live_bytes,
-       retained_free_bytes, releasable_bytes
+       retained_free_bytes, releasable_bytes, evidence
 FROM verdict, v_fact;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
@@ -292,7 +315,8 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_verdict', 'heap_resident_bytes', 'bytes', 'Of it, malloc''s: heaps and mmapped chunks.'),
 ('v_verdict', 'live_bytes', 'bytes', 'Live chunks, headers included.'),
 ('v_verdict', 'retained_free_bytes', 'bytes', 'Resident bytes of the arenas that are dead.'),
-('v_verdict', 'releasable_bytes', 'bytes', 'What malloc_trim(0) would give back now.');
+('v_verdict', 'releasable_bytes', 'bytes', 'What malloc_trim(0) would give back now.'),
+('v_verdict', 'evidence', 'text', 'Why the confidence is what it is: what could refute the verdict, with bytes.');
 
 CREATE TABLE finding (
     finding_id INTEGER PRIMARY KEY,

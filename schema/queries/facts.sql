@@ -122,9 +122,10 @@ FROM (SELECT coalesce(sum(bytes), 0) AS bytes, coalesce(sum(chunks), 0) AS chunk
     coalesce(sum(root_chunks), 0) AS roots FROM leak) l
 WHERE examined;
 
-UPDATE fact SET missing_roots = r.places, missing_stacks = r.stacks
+UPDATE fact SET missing_roots = r.places, missing_stacks = r.stacks, root_ranges = r.ranges
 FROM (SELECT sum(missing_places) AS places,
-    sum(missing_places) FILTER (WHERE kind = 'stack') AS stacks FROM root) r;
+    sum(missing_places) FILTER (WHERE kind = 'stack') AS stacks,
+    sum(ranges) FILTER (WHERE kind NOT IN ('register', 'stack')) AS ranges FROM root) r;
 
 -- Writable memory of which the core has nothing: what may stand there cannot be told.
 UPDATE fact SET unknown_memory_bytes = u.bytes, unknown_memory_mappings = nullif(u.mappings, 0),
@@ -134,6 +135,20 @@ FROM (SELECT sum(mapped_bytes) AS bytes, count(*) AS mappings,
      ORDER BY mapped_bytes DESC, start LIMIT 1) AS file,
     sum(mapped_bytes) FILTER (WHERE why = 'DONTDUMP') AS dontdump,
     sum(content_bytes) AS content FROM v_unknown_memory) u;
+
+UPDATE fact SET uring_bytes = (SELECT sum("end" - start) FROM segment
+    WHERE file LIKE '%io_uring%' AND dumped_bytes = 0);
+
+-- What may hide pointers, and what may show too many.
+UPDATE fact SET hidden_runtime = h.name, hidden_runtime_bytes = h.bytes
+FROM (SELECT r.name, sum(b.resident_bytes) AS bytes FROM runtime r JOIN budget b ON b.runtime = r.name
+    WHERE r.hides_pointers AND b.area = 'objects' GROUP BY r.name ORDER BY bytes DESC LIMIT 1) h;
+
+UPDATE fact SET debug_malloc = (SELECT file FROM module WHERE file LIKE '%/libc_malloc_debug.so%'
+    LIMIT 1);
+
+UPDATE fact SET least = iif(residency_exact = 1 AND complete = 1 AND
+    NOT EXISTS (SELECT 1 FROM v_unknown_memory WHERE kind <> 'file'), '', 'at least ');
 
 -- What the live chunks are: the size, and the named type, that hold the most bytes.
 UPDATE fact SET big_size = b.size_bytes, big_chunks = b.chunks, big_bytes = b.bytes
@@ -251,6 +266,22 @@ FROM (SELECT group_concat(function, ' <- ') AS functions
         ORDER BY frame LIMIT 4)) f
 WHERE crash_tid IS NOT NULL;
 
+-- Whether it is certain: checks of several kinds fail there, or the program stopped in malloc.
+UPDATE fact SET damage_kinds = d.kinds
+FROM (SELECT count(DISTINCT code) AS kinds FROM anomaly WHERE is_corruption AND address =
+    (SELECT address FROM anomaly WHERE is_corruption AND address IS NOT NULL
+     ORDER BY anomaly_id LIMIT 1)) d
+WHERE damaged_address IS NOT NULL;
+
+UPDATE fact SET crash_in_malloc = EXISTS (SELECT 1 FROM frame
+    WHERE thread_id = (SELECT thread_id FROM thread WHERE is_crashing ORDER BY thread_id LIMIT 1)
+    AND function IN ('malloc', '__libc_malloc', 'free', '__libc_free', 'cfree', 'realloc',
+        '__libc_realloc', 'calloc', '__libc_calloc', '_int_malloc', '_int_free', '_int_free_chunk',
+        '_int_free_merge_chunk', '_int_free_maybe_consolidate', '_int_realloc', '_int_memalign',
+        'malloc_consolidate', 'unlink_chunk', 'sysmalloc', 'systrim', 'tcache_thread_shutdown',
+        'malloc_printerr'))
+WHERE crash_tid IS NOT NULL;
+
 UPDATE fact SET left_out_heap_bytes =
     (SELECT sum(min(h."end", s."end") - max(h.start, s.start))
      FROM segment s JOIN heap h ON h.start < s."end" AND h."end" > s.start
@@ -261,9 +292,20 @@ UPDATE fact SET missing_heap_bytes =
      FROM segment s JOIN heap h ON h.start < s.end AND h.end > s.start + s.dumped_bytes
      WHERE s.missing_bytes > 0);
 
--- What can be in memory of sums of chunks, which are address space.
-UPDATE fact SET leak_resident_bytes = min(leak_bytes, live_resident_bytes),
-    leak_absent_bytes = nullif(max(leak_bytes - live_resident_bytes, 0), 0),
+-- What is in memory of sums of chunks, which are address space.
+UPDATE fact SET leak_resident_bytes = min(live_resident_bytes, coalesce(
+    (SELECT sum(resident_bytes) FROM leak), leak_bytes));
+
+UPDATE fact SET
+    leaked_bytes = iif(residency_exact = 1, coalesce(leak_resident_bytes, leak_bytes), leak_bytes),
+    leak_absent_bytes = iif(residency_exact = 1 AND
+        (leak_bytes - leak_resident_bytes) * 20 >= leak_bytes,
+        nullif(leak_bytes - leak_resident_bytes, 0), NULL),
+    leak_unsure_bytes = iif(residency_exact = 0 AND
+        (leak_bytes - leak_resident_bytes) * 20 >= leak_bytes,
+        nullif(leak_bytes - leak_resident_bytes, 0), NULL),
+    unpaid_leak_bytes = iif(residency_exact = 1 AND leak_bytes >= 1048576 AND
+        leak_resident_bytes * 20 < leak_bytes, leak_bytes, NULL),
     tcache_gain_bytes = (SELECT more_bytes FROM v_trim_if WHERE kind = 'caches'),
     kept_large_bytes = min(kept_large_bytes, coalesce(retained_free_bytes, kept_large_bytes));
 
@@ -272,7 +314,8 @@ UPDATE fact SET
     retained_percent = 100.0 * retained_free_bytes / nullif(heap_resident_bytes, 0),
     heap_percent = 100.0 * heap_resident_bytes / nullif(resident_bytes, 0),
     outside_bytes = resident_bytes - heap_resident_bytes,
-    leak_percent = 100.0 * leak_bytes / nullif(live_bytes, 0),
+    leak_percent = iif(residency_exact = 1, 100.0 * leaked_bytes / nullif(live_resident_bytes, 0),
+                       100.0 * leak_bytes / nullif(live_bytes, 0)),
     big_percent = 100.0 * big_bytes / nullif(live_bytes, 0),
     reached_bytes = live_bytes - coalesce(leak_bytes, 0),
     leak_hung_chunks = leak_chunks - leak_roots,
@@ -283,8 +326,9 @@ UPDATE fact SET
                      AND (big_type IS NULL OR substr(kind_phrase, -length(big_type)) <> big_type),
                      kind_phrase, NULL),
     main_holder = iif(holder_bytes * 4 >= live_bytes, holder_name, NULL),
-    small_leak_bytes = iif(leak_bytes * 20 < max(coalesce(heap_resident_bytes, mapped_bytes, 0),
-                                                 1310720), leak_bytes, NULL),
+    small_leak_bytes = iif(unpaid_leak_bytes IS NULL AND leaked_bytes * 20 <
+                           max(coalesce(heap_resident_bytes, mapped_bytes, 0), 1310720),
+                           leaked_bytes, NULL),
     main_pinner_size = iif(pinner_bytes * 2 >= pinned_bytes, pinner_size, NULL),
     main_pinner_type = iif(pinner_bytes * 2 >= pinned_bytes, pinner_type, NULL),
     main_pinner_holder = iif(pinner_bytes * 2 >= pinned_bytes,

@@ -84,8 +84,8 @@ static int examine(struct run *run, struct cf_err *err) {
         return status;
     cf_types_count(run->types, run->reach->mark);
     const struct cf_leaks_input leaks = {
-        .mark = run->reach->mark, .links = &run->reach->links, .type_of = type_of,
-        .types = run->types,
+        .mark = run->reach->mark, .links = &run->reach->links, .mem = run->reading.mem,
+        .type_of = type_of, .types = run->types,
     };
     run->kept.types = run->types;
     return cf_leaks_find(&run->leaks, &leaks, err);

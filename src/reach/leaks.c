@@ -85,6 +85,15 @@ static void add(struct cf_leak_sum *sum, uint64_t bytes) {
     sum->bytes += bytes;
 }
 
+static void add_resident(struct cf_leak *row, const struct cf_mem *mem,
+                         const struct cf_unreached *chunk) {
+    uint64_t bytes = 0;
+    if (mem == NULL || !cf_mem_resident_bytes(mem, chunk->addr, chunk->addr + chunk->bytes, &bytes))
+        return;
+    row->resident_bytes += bytes;
+    row->resident_known = true;
+}
+
 static int count(struct cf_leaks *leaks, const struct cf_leaks_input *input,
                  const uint64_t *pointed, struct size_table *table, struct cf_err *err) {
     struct cf_unreached_iter iter;
@@ -99,6 +108,7 @@ static int count(struct cf_leaks *leaks, const struct cf_leaks_input *input,
         row->chunks++;
         row->bytes += chunk.bytes;
         row->root_chunks += !is_set(pointed, rank);
+        add_resident(row, input->mem, &chunk);
         add(&leaks->total, chunk.bytes);
         add(chunk.extent->heap != NULL ? &leaks->heaps[chunk.extent->heap->id] : &leaks->mmapped,
             chunk.bytes);

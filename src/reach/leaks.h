@@ -7,6 +7,7 @@
 #ifndef CF_REACH_LEAKS_H
 #define CF_REACH_LEAKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,8 @@ struct cf_leak {
     uint64_t chunks;
     uint64_t bytes;
     uint64_t root_chunks;
+    uint64_t resident_bytes; /* of `bytes` */
+    bool resident_known;     /* false: the core says of none of them which pages were in memory */
 };
 
 struct cf_leak_sum {
@@ -38,6 +41,7 @@ struct cf_leaks {
 struct cf_leaks_input {
     const struct cf_mark *mark;
     const struct cf_links *links; /* between the same chunks */
+    const struct cf_mem *mem;     /* NULL: no residency is wanted */
     /* The type of the live chunk with this number (reach/resolve.h); NULL: no types are known. */
     uint32_t (*type_of)(const void *types, size_t number);
     const void *types;

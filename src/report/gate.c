@@ -23,7 +23,7 @@ static const struct metric {
     {"retained", "retained_free_bytes", "retained_free_bytes", true, "freed and kept"},
     {"releasable", "releasable_bytes", "releasable_bytes", true, "releasable"},
     {"pinned", "pinned_bytes", "pinned_bytes", true, "pinned"},
-    {"leak", "leak_bytes", "leak_resident_bytes", true, "leaked"},
+    {"leak", "coalesce(leak_resident_bytes, leak_bytes)", "leak_resident_bytes", true, "leaked"},
     {"arenas", "used_arenas", "NULL", false, ""},
     {"anomalies", "anomalies", "NULL", false, ""},
 };
@@ -92,7 +92,7 @@ struct figures {
     int64_t heap;
 };
 
-/* Leaks are address space; of the resident heap only what can be resident is a part. */
+/* What is leaked counts as far as it was in memory; where the core does not tell, all of it. */
 static int read_figures(struct cf_db *db, const struct cf_gate *gate, struct figures *out,
                         struct cf_err *err) {
     const struct metric *metric = &metrics[gate->metric];
@@ -125,11 +125,10 @@ static void say_value(const struct cf_gate *gate, const struct figures *figures,
                        cf_number_bytes(value, (uint64_t)figures->value),
                        cf_number_bytes(heap, (uint64_t)figures->heap));
     else
-        (void)snprintf(says, bytes, "%s: %s (%s) %s %s%s", gate->text,
+        (void)snprintf(says, bytes, "%s: %s (%s) %s %s", gate->text,
                        cf_number_bytes(value, (uint64_t)figures->value),
                        cf_number_exact_bytes(heap, (uint64_t)figures->value),
-                       figures->value == 1 ? "is" : "are", metric->what,
-                       strcmp(metric->part, metric->fact) == 0 ? "" : " (address space)");
+                       figures->value == 1 ? "is" : "are", metric->what);
 }
 
 int cf_gate_ask(const struct cf_gate *gate, struct cf_db *db, struct cf_gate_answer *out,

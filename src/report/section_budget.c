@@ -87,6 +87,12 @@ static const struct cf_query budget_query = {
     .nr_columns = sizeof budget_columns / sizeof budget_columns[0],
 };
 
+/* Memory of which the core has nothing may have been resident too. */
+static enum cf_mark sum_mark(const struct cf_report *report) {
+    const char *least = cf_report_fact(report, "least")->text;
+    return *least != '\0' ? CF_MARK_AT_LEAST : cf_report_residency_mark(report);
+}
+
 static void add_sum(struct cf_report *report, struct cf_table *table) {
     const struct cf_fact *sum = cf_report_fact(report, "resident_bytes");
     if (table == NULL)
@@ -95,7 +101,7 @@ static void add_sum(struct cf_report *report, struct cf_table *table) {
     for (int i = 0; i < 4; i++)
         cf_table_empty(table);
     if (sum->is_known)
-        cf_table_integer(table, sum->integer, cf_report_residency_mark(report));
+        cf_table_integer(table, sum->integer, sum_mark(report));
     else
         cf_table_unknown(table);
     cf_table_text(table, "the kernel's Anonymous, less module data");
@@ -122,7 +128,7 @@ static int add_stack(struct cf_report *report, struct cf_section *section, struc
     struct cf_table *table =
         cf_section_chart(section, CF_CHART_STACK, "Anonymous memory of the process:", stack_sql);
     int status = cf_report_each(report, stack_sql, add_segment, table, err);
-    cf_table_segment(table, "", "sum", &sum->integer, 1, cf_report_residency_mark(report),
+    cf_table_segment(table, "", "sum", &sum->integer, 1, sum_mark(report),
                      "the kernel's Anonymous, less module data");
     return status;
 }

@@ -94,12 +94,19 @@ static void add_residency(struct cf_report *report, struct cf_table *table) {
 
 static void add_reach(struct cf_report *report, struct cf_table *table) {
     int64_t missing = cf_report_fact_i64(report, "missing_roots");
+    const struct cf_fact *unseen = cf_report_fact(report, "unknown_memory_bytes");
+    char bytes[CF_FORMAT_MAX];
     if (cf_report_fact_i64(report, "examined") == 0)
         cf_table_fact(table, "leaks", "not examined");
     else if (missing > 0)
         cf_table_fact(table, "leaks",
                       "may be overstated: %" PRId64 " place%s where pointers stand %s missing",
                       missing, cf_format_plural(missing), missing == 1 ? "is" : "are");
+    else if (unseen->is_known && unseen->integer > 0)
+        cf_table_fact(table, "leaks",
+                      "every word that may be a pointer counts as one; none was seen in %s of "
+                      "writable address space that is not in the core",
+                      cf_report_bytes(report, bytes, unseen->integer));
     else
         cf_table_fact(table, "leaks",
                       "at least: every word that may be a pointer counts as one; no root is "

@@ -45,6 +45,7 @@ static const struct cf_column leak_columns[] = {
     {"chunks", "chunks", CF_UNIT_COUNT, 0},
     {"bytes", "bytes", CF_UNIT_BYTES, 0},
     {"lost first", "root_chunks", CF_UNIT_COUNT, 0},
+    {"resident", "resident_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY},
 };
 
 static const struct cf_query leak_query = {

@@ -32,51 +32,13 @@ static void add_title(struct cf_report *report) {
                  residency_word(report));
 }
 
-/* What reachability rests on; "" where it says nothing. */
-static const char *describe_roots(const struct cf_report *report, char *out, size_t bytes) {
-    int64_t missing = cf_report_fact_i64(report, "missing_roots");
-    if (missing == 0)
-        return "every place where pointers may stand is in the core";
-    (void)snprintf(out, bytes, "%" PRId64 " place%s where pointers may stand %s not in the core",
-                   missing, cf_format_plural(missing), missing == 1 ? "is" : "are");
-    return out;
-}
-
-/* Why the confidence in this verdict is what it is. */
-static const char *describe_evidence(const struct cf_report *report, const char *code,
-                                     const char *confidence, char *out, size_t bytes) {
-    if (strcmp(code, "corrupt") == 0 && cf_report_fact(report, "abort_message")->is_known)
-        return "these are glibc's own words; who wrote there is not in the core";
-    if (cf_report_fact_i64(report, "corruptions") > 0)
-        return "the heap is damaged";
-    if (cf_report_meta_i64(report, "core_complete") == 0)
-        return "the core is incomplete";
-    if (cf_report_fact_i64(report, "left_out_heap_bytes") > 0)
-        return "a part of the heap was left out of the core";
-    if (strcmp(code, "leak") == 0)
-        return describe_roots(report, out, bytes);
-    if (strcmp(code, "retention") == 0)
-        return "one core cannot show growth";
-    if (strcmp(code, "outside-malloc") == 0 && strcmp(confidence, "low") == 0)
-        return "a core does not tell how much of shared memory is resident";
-    if (cf_report_residency_mark(report) == CF_MARK_EXACT)
-        return "the core is complete and tells which pages were in memory";
-    if (strcmp(cf_report_meta(report, "residency_source"), "zero-pages") == 0)
-        return "resident figures are at least: pages full of zeros are taken for absent";
-    return "nothing in the core tells which pages were in memory";
-}
-
 static void add_verdict(struct cf_report *report, void *target, const struct cf_stmt *row) {
+    (void)report;
     cf_section_text(target, CF_TONE_LEAD, "%s", cf_stmt_text(row, 0));
     if (*cf_stmt_text(row, 1) != '\0')
         cf_section_text(target, CF_TONE_PLAIN, "%s", cf_stmt_text(row, 1));
-    char reason[128];
-    const char *confidence = cf_stmt_text(row, 2);
-    bool explained = cf_report_has_heap(report) || strcmp(confidence, "high") != 0;
-    cf_section_text(target, CF_TONE_PLAIN, "Confidence: %s; %s.", confidence,
-                    explained ? describe_evidence(report, cf_stmt_text(row, 3), confidence, reason,
-                                                  sizeof reason)
-                              : "the core is complete");
+    cf_section_text(target, CF_TONE_PLAIN, "Confidence: %s; %s", cf_stmt_text(row, 2),
+                    cf_stmt_text(row, 3));
 }
 
 static void add_warning(struct cf_report *report, void *target, const struct cf_stmt *row) {
@@ -96,6 +58,7 @@ static const struct cf_column verdict_columns[] = {
     {"live", "live_bytes", CF_UNIT_BYTES, FIGURE},
     {"retained free", "retained_free_bytes", CF_UNIT_BYTES, FIGURE | CF_IS_RESIDENCY},
     {"releasable", "releasable_bytes", CF_UNIT_BYTES, FIGURE | CF_IS_RESIDENCY},
+    {"evidence", "evidence", CF_UNIT_TEXT, CF_IS_DETAIL},
 };
 
 static const struct cf_query verdict_query = {
@@ -108,7 +71,7 @@ int cf_report_verdict(struct cf_report *report, struct cf_err *err) {
     add_title(report);
     struct cf_section *section = cf_doc_section(report->doc, "verdict", NULL);
     int status = cf_report_each(report,
-                                "SELECT v.headline, f.detail, v.confidence, v.code "
+                                "SELECT v.headline, f.detail, v.confidence, v.evidence "
                                 "FROM v_verdict v LEFT JOIN v_finding f ON f.finding_id = 1",
                                 add_verdict, section, err);
     if (status == CF_OK)

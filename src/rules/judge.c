@@ -92,5 +92,7 @@ int cf_rules_judge(struct cf_db *db, struct cf_err *err) {
         status = cf_rules_ask(db, "SELECT * FROM fact", cf_rules, cf_nr_rules, &ruling, err);
     if (status == CF_OK)
         status = judge(db, &ruling, err);
+    if (status == CF_OK)
+        status = cf_rules_explain_confidence(db, err);
     return status == CF_OK ? cf_rules_explain_kernel(db, err) : status;
 }

@@ -18,18 +18,19 @@
 #define LEAK_EVIDENCE                                                                              \
     "CASE WHEN complete = 0 OR missing_roots > 0 OR corruptions > 0 OR left_out_heap_bytes > 0"   \
     " OR " UNSEEN_MAY_HOLD_IT " THEN 'low'"                                                        \
-    " WHEN unknown_memory_bytes > 0 THEN 'medium' ELSE 'high' END"
+    " WHEN unknown_memory_bytes > 0 OR uring_bytes > 0 OR hidden_runtime IS NOT NULL"             \
+    " OR leak_unsure_bytes > 0 THEN 'medium' ELSE 'high' END"
 #define AT_LEAST "iif(residency_exact, 'exact', 'at-least')"
 
 /* The judgements' conditions, named so that each can stand on those before it. */
 #define NO_HEAP "used_arenas = 0"
 #define MOSTLY_OUTSIDE                                                                             \
     "outside_bytes >= 16 * " MIB " AND heap_percent < 40"                                        \
-    " AND coalesce(leak_bytes, 0) < outside_bytes"
+    " AND coalesce(leaked_bytes, 0) < outside_bytes"
 #define MUCH_LEAKED                                                                                \
-    "examined = 1 AND leak_bytes >= " MIB " AND leak_percent >= 10"                              \
-    " AND leak_bytes * 4 >= coalesce(heap_resident_bytes, mapped_bytes)"                         \
-    " AND leak_bytes >= coalesce(retained_free_bytes, 0) / 2"
+    "examined = 1 AND leaked_bytes >= " MIB " AND leak_percent >= 10"                            \
+    " AND leaked_bytes * 4 >= coalesce(heap_resident_bytes, mapped_bytes)"                       \
+    " AND leaked_bytes >= coalesce(retained_free_bytes, 0) / 2"
 #define MANY_ARENAS                                                                                \
     "used_arenas >= 9 AND arena_fixed_bytes >= 2 * " MIB                                         \
     " AND arena_fixed_bytes * 2 >= heap_resident_bytes"                                          \
@@ -62,9 +63,14 @@
 
 /* What the sentences of several verdicts have in common. */
 #define IN_SPACE                                                                                   \
-    "[ of address space (at least {leak_absent_bytes:bytes} of it was not in memory)]"
-#define NO_LEAK "[It is not a leak: {small_leak_bytes:amount} is unreachable. ]"
-#define UNREACHED "[{small_leak_bytes:Amount} is unreachable. ]"
+    "[{leak_absent_bytes:when} of resident memory ({leak_bytes:bytes} of address space)]"          \
+    "[{leak_unsure_bytes:when} of address space (at least {leak_resident_bytes:amount} of it "     \
+    "resident)]"
+#define UNPAID                                                                                     \
+    "[{unpaid_leak_bytes:bytes} of address space is leaked, {leak_resident_bytes:amount} of it "   \
+    "resident: not a memory cost. ]"
+#define NO_LEAK "[It is not a leak: {small_leak_bytes:amount} is unreachable. ]" UNPAID
+#define UNREACHED "[{small_leak_bytes:Amount} is unreachable. ]" UNPAID
 #define KIND "[{kind_bytes:bytes} of all that is live is {main_kind:text}. ]"
 #define ABSENT                                                                                     \
     "[All live chunks together are {live_bytes:bytes}; {live_absent_bytes:bytes} of that is not "  \
@@ -105,9 +111,13 @@ const struct cf_rule cf_rules[] = {
     {
         .code = "heap-damaged", .verdict = "corrupt", .severity = "critical",
         .when = "corruptions > 0",
-        .bytes = "NULL", .confidence = "'medium'", .exactness = "'exact'",
+        .bytes = "NULL", .exactness = "'exact'",
+        .confidence = "iif(complete = 1 AND (crash_in_malloc OR damage_kinds > 1), 'high',"
+                      " 'medium')",
         .title = "CORRUPT: malloc's heap is damaged in {corruptions:count} "
-                 "place{corruptions:s}[, the first at {damaged_address:text}]" CRASHED ".",
+                 "place{corruptions:s}[, the first at {damaged_address:text}]"
+                 "[{crash_in_malloc:when}; thread {crash_tid:text} stopped in "
+                 "{crash_frames:text}].",
         .detail = "Headers, links or counts contradict each other where the core is complete: "
                   "memory was overwritten. No thread's operation explains it. " SUSPECT
                   STILL_EXACT,
@@ -179,7 +189,8 @@ const struct cf_rule cf_rules[] = {
         .when = NO_HEAP " AND foreign_kind IS NOT NULL",
         .bytes = "foreign_bytes", .confidence = "'high'", .exactness = AT_LEAST,
         .title = "OTHER ALLOCATOR: {foreign_label:text} serves this process, glibc's malloc is "
-                 "unused. It holds {foreign_bytes:bytes} of {resident_bytes:bytes} resident.",
+                 "unused. It holds {foreign_bytes:bytes} of {least:text}{resident_bytes:bytes} "
+                 "resident.",
         .detail = "What that allocator has free inside of its memory is not visible here.",
         .advice = "Ask that allocator for its own statistics",
         .sql = "SELECT * FROM v_budget WHERE is_anonymous ORDER BY resident_bytes DESC",
@@ -189,8 +200,8 @@ const struct cf_rule cf_rules[] = {
         .when = NO_HEAP,
         .bytes = "resident_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
         .title = "OUTSIDE MALLOC: this core has no heap of glibc's malloc[; "
-                 "{resident_bytes:bytes} of anonymous memory is resident][, the largest part of it "
-                 "is {outsider_name:text}].",
+                 "{least:text}{resident_bytes:bytes} of anonymous memory is resident]"
+                 "[, the largest part of it is {outsider_name:text}].",
         .detail = "The program does not use glibc's malloc, or malloc's own data is not in the "
                   "core. No other allocator that is known here was recognised.",
         .advice = NULL,
@@ -200,8 +211,8 @@ const struct cf_rule cf_rules[] = {
         .code = "outside-malloc", .verdict = "outside-malloc", .severity = "warning",
         .when = MOSTLY_OUTSIDE,
         .bytes = "outside_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
-        .title = "OUTSIDE MALLOC: {outside_bytes:bytes} of {resident_bytes:bytes} resident is "
-                 "not malloc's. The largest part of it is {outsider_name:text}, "
+        .title = "OUTSIDE MALLOC: {outside_bytes:bytes} of {least:text}{resident_bytes:bytes} "
+                 "resident is not malloc's. The largest part of it is {outsider_name:text}, "
                  "{outsider_bytes:bytes}.",
         .detail = "malloc holds {heap_resident_bytes:bytes} ({heap_percent:percent}); "
                   "{live_resident_bytes:amount} of that is live. " TRIM_NOW ".",
@@ -227,10 +238,10 @@ const struct cf_rule cf_rules[] = {
         .code = "unseen-roots", .verdict = "unknown", .severity = "warning",
         .when = MUCH_LEAKED " AND leak_percent >= 90 AND leak_chunks * 10 >= live_chunks * 9 AND "
                 UNSEEN_MAY_HOLD_IT,
-        .bytes = "leak_bytes", .confidence = "'low'", .exactness = "'bound'",
-        .title = "UNKNOWN: nothing in the core points to {leak_bytes:bytes} in {leak_chunks:count} "
-                 "live chunk{leak_chunks:s}, but {unknown_memory_bytes:bytes} of writable address "
-                 "space is not in the core and may hold them.",
+        .bytes = "leaked_bytes", .confidence = "'low'", .exactness = "'bound'",
+        .title = "UNKNOWN: nothing in the core points to {leaked_bytes:bytes}" IN_SPACE " in "
+                 "{leak_chunks:count} live chunk{leak_chunks:s}, but "
+                 "{unknown_memory_bytes:bytes} of writable address space is not in the core and may hold them.",
         .detail = "Leaked, or held from there: this core cannot tell. "
                   "[The largest file among them is {unknown_file:text}. ]",
         .advice = "Save /proc/PID/smaps together with the next core and hand it in (--smaps). For "
@@ -240,8 +251,8 @@ const struct cf_rule cf_rules[] = {
     {
         .code = "leak", .verdict = "leak", .severity = "critical",
         .when = MUCH_LEAKED,
-        .bytes = "leak_bytes", .confidence = LEAK_EVIDENCE, .exactness = "'at-least'",
-        .title = "LEAK: nothing points to {leak_bytes:bytes}" IN_SPACE " in {leak_chunks:count} "
+        .bytes = "leaked_bytes", .confidence = LEAK_EVIDENCE, .exactness = "'at-least'",
+        .title = "LEAK: nothing points to {leaked_bytes:bytes}" IN_SPACE " in {leak_chunks:count} "
                  "live chunk{leak_chunks:s}, {leak_percent:percent} of all that is live.",
         .detail = "[{leak_hung_chunks:count} of them {leak_hung_chunks:is} held by others of them "
                   "alone. ]Free memory that glibc keeps is {retained_free_bytes:amount}, and "
@@ -254,7 +265,8 @@ const struct cf_rule cf_rules[] = {
         .when = MUCH_CACHED,
         .bytes = "cached_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
         .title = "HELD BY THREAD CACHES: {cached_bytes:bytes} of {heap_resident_bytes:bytes} "
-                 "resident heap waits, freed, in the caches of {caches:count} thread{caches:s}; "
+                 "resident heap waits, freed, in the caches of {caches:count} thread{caches:s}"
+                 "[, {dead_caches:count} of them gone]; "
                  "{live_resident_bytes:amount} is live.",
         .detail = NO_LEAK "Only its own thread can use what a cache holds; " TRIM_NOW ", since it "
                   "leaves caches alone, and fewer arenas would not change it.",
@@ -342,7 +354,8 @@ const struct cf_rule cf_rules[] = {
         .when = "heap_resident_bytes IS NOT NULL AND complete = 1",
         .bytes = "retained_free_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
         .title = "HEALTHY: nothing stands out. malloc holds {heap_resident_bytes:bytes} of "
-                 "{resident_bytes:bytes} resident, {live_resident_bytes:amount} of it live.",
+                 "{least:text}{resident_bytes:bytes} resident, {live_resident_bytes:amount} of it "
+                 "live.",
         .detail = UNREACHED
                   "Free memory that glibc keeps is {retained_free_bytes:amount}; " TRIM_NOW ".",
         .advice = NULL,
@@ -505,13 +518,35 @@ const struct cf_rule cf_rules[] = {
     /* What else is true, and what limits the evidence. */
     {
         .code = "some-leak", .severity = "warning",
-        .when = "examined = 1 AND leak_bytes >= 65536 AND NOT (" MUCH_LEAKED ")",
-        .bytes = "leak_bytes", .confidence = LEAK_EVIDENCE, .exactness = "'at-least'",
-        .title = "Nothing points to {leak_bytes:bytes}" IN_SPACE " in {leak_chunks:count} live "
+        .when = "examined = 1 AND leaked_bytes >= 65536 AND NOT (" MUCH_LEAKED ")",
+        .bytes = "leaked_bytes", .confidence = LEAK_EVIDENCE, .exactness = "'at-least'",
+        .title = "Nothing points to {leaked_bytes:bytes}" IN_SPACE " in {leak_chunks:count} live "
                  "chunk{leak_chunks:s}",
         .detail = "Too little to explain the memory, but it may grow.",
         .advice = NULL,
         .sql = "SELECT * FROM v_leak ORDER BY bytes DESC",
+    },
+    {
+        .code = "leak-not-resident", .severity = "info",
+        .when = "examined = 1 AND unpaid_leak_bytes > 0 AND NOT (" MUCH_LEAKED ")",
+        .bytes = "leak_resident_bytes", .confidence = LEAK_EVIDENCE, .exactness = "'at-least'",
+        .title = "{unpaid_leak_bytes:bytes} of address space is leaked in {leak_chunks:count} live "
+                 "chunk{leak_chunks:s}, {leak_resident_bytes:amount} of it resident: not a memory "
+                 "cost",
+        .detail = "Nothing points there, and no limit on memory counts it; limits on address space "
+                  "(ulimit -v, strict overcommit) do. It costs memory once the pages are touched.",
+        .advice = NULL,
+        .sql = "SELECT * FROM v_leak ORDER BY bytes DESC",
+    },
+    {
+        .code = "debug-malloc", .severity = "limit",
+        .when = "examined = 1 AND debug_malloc IS NOT NULL",
+        .bytes = "NULL", .confidence = "'high'", .exactness = "'exact'",
+        .title = "Whether all leaks were found",
+        .detail = "{debug_malloc:text} is loaded; with mcheck its blocks are linked to each other, "
+                  "so that each looks held.",
+        .advice = NULL,
+        .sql = "SELECT * FROM v_module WHERE file LIKE '%/libc_malloc_debug.so%'",
     },
     {
         .code = "dead-caches", .severity = "warning",
@@ -669,7 +704,7 @@ const struct cf_rule cf_rules[] = {
     {
         .code = "roots-missing", .severity = "limit",
         .when = "examined = 1 AND missing_roots > 0",
-        .bytes = "leak_bytes", .confidence = "'high'", .exactness = "'exact'",
+        .bytes = "leaked_bytes", .confidence = "'high'", .exactness = "'exact'",
         .title = "Exactly what leaked",
         .detail = "{missing_roots:count} place{missing_roots:s} where pointers may stand (stacks, "
                   "mappings) {missing_roots:is} not in the core; what only those point to looks "

@@ -37,6 +37,9 @@ int cf_rules_gather(struct cf_db *db, struct cf_err *err);
 /* Says of each of the kernel's figures what it counts, and why it differs from ours. */
 int cf_rules_explain_kernel(struct cf_db *db, struct cf_err *err);
 
+/* Says of the verdict, once it stands, why its confidence is what it is. */
+int cf_rules_explain_confidence(struct cf_db *db, struct cf_err *err);
+
 /* Gathers the facts, fills the tables verdict and finding, and explains the kernel's figures.
  * CF_EINTERNAL for a rule whose SQL does not run. */
 int cf_rules_judge(struct cf_db *db, struct cf_err *err);

@@ -56,6 +56,7 @@ struct cf_objects_input {
 struct cf_runtime {
     const char *name;   /* "HotSpot" */
     const char *suffix; /* behind an object's name, to say whose it is: " (Java)" */
+    bool hides_pointers; /* some builds keep pointers compressed or tagged */
     const char *advice; /* where to look when its heap is what holds the memory; a sentence */
 
     /* Whether the process may have it. NULL: it can be linked into a program of any name, and only

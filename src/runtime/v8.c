@@ -191,6 +191,7 @@ static bool name_object(const void *state, uint64_t addr, uint64_t low, char *ou
 const struct cf_runtime cf_runtime_v8 = {
     .name = "V8",
     .suffix = " (V8)",
+    .hides_pointers = true,
     .advice = "Look at V8's heap first: --max-old-space-size bounds it; process.memoryUsage() and "
               "a heap snapshot (v8.writeHeapSnapshot()) say what fills it",
     .claim = claim,

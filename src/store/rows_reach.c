@@ -6,7 +6,8 @@ static int insert_leaks(struct cf_db *db, const struct cf_leaks *leaks,
                         const struct cf_types *types, struct cf_err *err) {
     CF_CLEANUP_INSERT struct cf_insert in = {0};
     int status =
-        cf_insert_begin(&in, db, "leak", "size_bytes, type, chunks, bytes, root_chunks", err);
+        cf_insert_begin(&in, db, "leak",
+                        "size_bytes, type, chunks, bytes, root_chunks, resident_bytes", err);
     for (size_t i = 0; status == CF_OK && i < leaks->rows.len; i++) {
         const struct cf_leak *leak = &leaks->rows.items[i];
         cf_insert_u64(&in, leak->size_bytes);
@@ -14,6 +15,7 @@ static int insert_leaks(struct cf_db *db, const struct cf_leaks *leaks,
         cf_insert_u64(&in, leak->chunks);
         cf_insert_u64(&in, leak->bytes);
         cf_insert_u64(&in, leak->root_chunks);
+        cf_insert_u64_if(&in, leak->resident_known, leak->resident_bytes);
         status = cf_insert_row(&in, err);
     }
     return status;

@@ -194,13 +194,13 @@ static void a_confidence_has_its_reason(void **state) {
         const char *reason;
     } cases[] = {
         {"UPDATE verdict SET code = 'leak', confidence = 'high'",
-         "Confidence: high; every place where pointers may stand is in the core."},
+         "Confidence: high; no root is missing (checked: "},
         {"UPDATE verdict SET code = 'leak', confidence = 'low';"
          "UPDATE root SET missing_places = 1",
-         "Confidence: low; 1 place where pointers may stand is not in the core."},
+         "Confidence: low; pointers may stand where nobody could look. 1 stack"},
         {"UPDATE verdict SET code = 'leak', confidence = 'low';"
          "UPDATE root SET missing_places = 3",
-         "Confidence: low; 3 places where pointers may stand are not in the core."},
+         "Confidence: low; pointers may stand where nobody could look. 3 stacks"},
         {"UPDATE verdict SET code = 'retention', confidence = 'low'",
          "Confidence: low; one core cannot show growth."},
         {"UPDATE verdict SET code = 'outside-malloc', confidence = 'low'",
@@ -211,6 +211,7 @@ static void a_confidence_has_its_reason(void **state) {
         struct cf_err err;
         assert_int_equal(cf_db_exec(db, cases[i].change, &err), CF_OK);
         assert_int_equal(cf_rules_gather(db, &err), CF_OK);
+        assert_int_equal(cf_rules_explain_confidence(db, &err), CF_OK);
         struct cf_doc *doc = review_doc(db, &plain);
         char *text = review_print(doc, &plain);
         review_says(text, cases[i].reason);
