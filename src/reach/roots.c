@@ -412,6 +412,22 @@ static int compare_roots(const void *a, const void *b) {
     return left->thread < right->thread ? -1 : left->thread > right->thread;
 }
 
+static int add_guards(struct root_finder *finder, const struct cf_chunkmap *map) {
+    struct cf_guard_pages guards = {.rows = {0}};
+    int status = cf_guard_pages_find(&guards, finder->mem, map, finder->err);
+    for (size_t i = 0; i < guards.rows.len && status == CF_OK; i++) {
+        struct cf_root *slot = cf_array_push(&finder->roots->rows);
+        if (slot == NULL)
+            status = cf_err_nomem(finder->err, sizeof *slot, "the table of roots");
+        else
+            *slot = (struct cf_root){.kind = CF_ROOT_MAPPING, .start = guards.rows.items[i].start,
+                                     .end = guards.rows.items[i].end, .thread = -1, .file = -1,
+                                     .is_guard = true};
+    }
+    cf_array_free(&guards.rows);
+    return status;
+}
+
 static int find_all(struct root_finder *finder, const struct cf_ptmalloc *pt,
                     const struct cf_stacks *stacks) {
     const struct cf_chunkmap *map = cf_ptmalloc_map(pt);
@@ -430,7 +446,7 @@ static int find_all(struct root_finder *finder, const struct cf_ptmalloc *pt,
         status = add_regions(finder);
     if (status == CF_OK)
         status = add_gaps(finder, map);
-    return status;
+    return status == CF_OK ? add_guards(finder, map) : status;
 }
 
 int cf_roots_find(struct cf_roots *roots, const struct cf_mem *mem, const struct cf_ptmalloc *pt,
@@ -449,9 +465,6 @@ int cf_roots_find(struct cf_roots *roots, const struct cf_mem *mem, const struct
     if (status != CF_OK)
         return status;
     count_blank(&finder, stacks);
-    status = cf_guards_add(roots, mem, cf_ptmalloc_map(pt), err);
-    if (status != CF_OK)
-        return status;
     if (roots->rows.len > 0)
         qsort(roots->rows.items, roots->rows.len, sizeof *roots->rows.items, compare_roots);
     return CF_OK;

@@ -88,7 +88,7 @@ static const struct cf_query budget_query = {
 };
 
 /* Memory of which the core has nothing may have been resident too. */
-static enum cf_mark sum_mark(const struct cf_report *report) {
+static enum cf_figure_mark sum_mark(const struct cf_report *report) {
     const char *least = cf_report_fact(report, "least")->text;
     return *least != '\0' ? CF_MARK_AT_LEAST : cf_report_residency_mark(report);
 }

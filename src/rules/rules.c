@@ -241,7 +241,8 @@ const struct cf_rule cf_rules[] = {
         .bytes = "leaked_bytes", .confidence = "'low'", .exactness = "'bound'",
         .title = "UNKNOWN: nothing in the core points to {leaked_bytes:bytes}" IN_SPACE " in "
                  "{leak_chunks:count} live chunk{leak_chunks:s}, but "
-                 "{unknown_memory_bytes:bytes} of writable address space is not in the core and may hold them.",
+                 "{unknown_memory_bytes:bytes} of writable address space is not in the core and "
+                 "may hold them.",
         .detail = "Leaked, or held from there: this core cannot tell. "
                   "[The largest file among them is {unknown_file:text}. ]",
         .advice = "Save /proc/PID/smaps together with the next core and hand it in (--smaps). For "

@@ -136,7 +136,16 @@ static void settle(struct world *w) {
     assert_non_null(row);
     *row = (struct cf_root){.kind = CF_ROOT_GLOBAL, .start = ROOTS_AT,
                             .end = ROOTS_AT + ROOTS_BYTES, .thread = -1, .file = -1};
-    assert_int_equal(cf_guards_add(&w->reach.roots, w->mem, w->map, &err), CF_OK);
+    struct cf_guard_pages guards = {.rows = {0}};
+    assert_int_equal(cf_guard_pages_find(&guards, w->mem, w->map, &err), CF_OK);
+    for (size_t i = 0; i < guards.rows.len; i++) {
+        row = cf_array_push(&w->reach.roots.rows);
+        assert_non_null(row);
+        *row = (struct cf_root){.kind = CF_ROOT_MAPPING, .start = guards.rows.items[i].start,
+                                .end = guards.rows.items[i].end, .thread = -1, .file = -1,
+                                .is_guard = true};
+    }
+    cf_array_free(&guards.rows);
     w->reach.pointerless = w->pointerless;
     w->reach.nr_pointerless = w->nr_pointerless;
     assert_int_equal(cf_reach_prepare(w->mem, w->map, &w->reach, &err), CF_OK);
