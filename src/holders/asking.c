@@ -8,9 +8,10 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/context.h"
 #include "base/err.h"
 
-enum { SIZES_MAX = 4096 };
+enum { SIZES_MAX = 4096, TICK_CHUNKS = 1 << 18 };
 
 static int ask(struct cf_asking *asking, uint64_t addr, uint64_t weight, struct cf_err *err) {
     struct cf_asked *row = cf_array_push(&asking->rows);
@@ -100,11 +101,14 @@ static inline void consider(struct survey *survey, uint64_t addr, uint64_t bytes
     survey->largest[at] = (struct cf_asked){addr, bytes};
 }
 
-static void survey_heap(struct survey *survey, const struct cf_planes *planes,
-                        const struct cf_heap *heap) {
+/* False: cancelled. */
+static bool survey_heap(const struct cf_context *ctx, struct survey *survey,
+                        const struct cf_planes *planes, const struct cf_heap *heap) {
     struct cf_live_walk walk = cf_live_walk(planes, heap);
     uint64_t base = cf_planes_base(planes, heap);
-    while (cf_live_walk_next(&walk)) {
+    for (uint64_t nr = 0; cf_live_walk_next(&walk); nr++) {
+        if (nr % TICK_CHUNKS == 0 && cf_progress(ctx, "choosing what to ask about", 0, 0))
+            return false;
         uint64_t addr = base + ((uint64_t)walk.unit << planes->unit_shift);
         uint64_t bytes = (uint64_t)walk.units << planes->unit_shift;
         consider(survey, addr, bytes);
@@ -115,6 +119,7 @@ static void survey_heap(struct survey *survey, const struct cf_planes *planes,
         if (size->sample == 0 && cf_mark_reached_at(survey->mark, addr))
             size->sample = addr;
     }
+    return true;
 }
 
 static int ask_survey(struct cf_asking *asking, const struct survey *survey, struct cf_err *err) {
@@ -130,14 +135,16 @@ static int ask_survey(struct cf_asking *asking, const struct survey *survey, str
 }
 
 /* The largest chunks, and one of each size with many bytes, in one pass over all of them. */
-static int ask_chunks(struct cf_asking *asking, const struct cf_mark *mark, struct cf_err *err) {
+static int ask_chunks(const struct cf_context *ctx, struct cf_asking *asking,
+                      const struct cf_mark *mark, struct cf_err *err) {
     const struct cf_resolver *resolver = cf_mark_resolver(mark);
     CF_CLEANUP_FREE struct survey *survey = calloc(1, sizeof *survey);
     if (survey == NULL)
         return cf_err_nomem(err, sizeof *survey, "the largest chunks");
     survey->mark = mark;
     for (size_t i = 0; i < resolver->planes->nr_heaps; i++)
-        survey_heap(survey, resolver->planes, &resolver->planes->heaps[i]);
+        if (!survey_heap(ctx, survey, resolver->planes, &resolver->planes->heaps[i]))
+            return cf_err_cancelled(err);
     for (size_t i = 0; i < cf_chunkmap_nr_mmapped(resolver->map); i++) {
         const struct cf_mmapped *row = cf_chunkmap_mmapped(resolver->map, i);
         if (!row->in_tcache)
@@ -146,15 +153,15 @@ static int ask_chunks(struct cf_asking *asking, const struct cf_mark *mark, stru
     return ask_survey(asking, survey, err);
 }
 
-int cf_asking_choose(struct cf_asking *asking, const struct cf_mark *mark,
-                     const struct cf_kept *kept, const struct cf_types *types,
-                     struct cf_err *err) {
+int cf_asking_choose(const struct cf_context *ctx, struct cf_asking *asking,
+                     const struct cf_mark *mark, const struct cf_kept *kept,
+                     const struct cf_types *types, struct cf_err *err) {
     int status = ask_top_pins(asking, &kept->top_pins, err);
     if (status == CF_OK)
         status = ask_page_pins(asking, kept->page_pins, err);
     if (status == CF_OK)
         status = ask_types(asking, types, err);
-    return status == CF_OK ? ask_chunks(asking, mark, err) : status;
+    return status == CF_OK ? ask_chunks(ctx, asking, mark, err) : status;
 }
 
 int cf_asking_add_memory(struct cf_asking *asking, const struct cf_types *types,

@@ -29,9 +29,10 @@ struct cf_asking {
     CF_ARRAY(struct cf_asked) rows; /* a chunk may be here more than once */
 };
 
-/* `asking` is all zero. CF_ENOMEM. End with cf_asking_fini(). */
-int cf_asking_choose(struct cf_asking *asking, const struct cf_mark *mark,
-                     const struct cf_kept *kept, const struct cf_types *types, struct cf_err *err);
+/* `asking` is all zero. CF_ENOMEM, CF_ECANCELLED. End with cf_asking_fini(). */
+int cf_asking_choose(const struct cf_context *ctx, struct cf_asking *asking,
+                     const struct cf_mark *mark, const struct cf_kept *kept,
+                     const struct cf_types *types, struct cf_err *err);
 /* Adds samples of the types of memory (holders/belong.h) that hold the most. */
 int cf_asking_add_memory(struct cf_asking *asking, const struct cf_types *types,
                          struct cf_err *err);

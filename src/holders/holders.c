@@ -10,12 +10,14 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/context.h"
 #include "base/err.h"
 #include "reach/scan.h"
 
 enum { RESIDENT_MAX = 64 << 20 }; /* then pages are given back */
 
 struct telling {
+    const struct cf_context *ctx;
     const struct cf_mem *mem;
     const struct cf_reach *reach;
     const struct cf_resolver *resolver;
@@ -73,6 +75,7 @@ static void find_word(struct target *target, const unsigned char *bytes, size_t 
     }
 }
 
+/* 0: it is not there, or cancelled. */
 static uint64_t find_in_range(const struct telling *telling, uint64_t start, uint64_t end,
                               size_t number) {
     struct cf_scan scan = {.mem = telling->mem, .addr = start, .end = end};
@@ -82,6 +85,8 @@ static uint64_t find_in_range(const struct telling *telling, uint64_t start, uin
         struct target target = {telling->resolver, number, UINT64_MAX};
         uint64_t base = scan.addr - nr_words * telling->resolver->word_bytes;
         find_word(&target, bytes, nr_words);
+        if (cf_tick(telling->ctx))
+            return 0;
         if (target.found != UINT64_MAX)
             return base + target.found * telling->resolver->word_bytes;
     }
@@ -110,18 +115,24 @@ static struct cf_hop chunk_hop(const struct telling *telling, size_t number, siz
 }
 
 /* From the chunk back to its root; `hop` counts from the chunk until the path is turned round. */
-static bool walk_back(const struct telling *telling, struct cf_path *path, size_t position) {
+static int walk_back(const struct telling *telling, struct cf_path *path, size_t position,
+                     struct cf_err *err) {
     const struct cf_ranks *ranks = &telling->reach->ranks;
     struct cf_paths *paths = telling->reach->paths;
-    const struct cf_path_end end = cf_paths_end(paths, position);
+    struct cf_path_end end;
     size_t to = CF_NO_CHUNK;
+    int status = cf_paths_end(telling->ctx, paths, position, &end, err);
+    if (status != CF_OK)
+        return status;
     path->length = end.nr_chunks + 1;
     for (uint64_t steps = 0; position != CF_NO_POSITION && steps + 1 < CF_HOPS_MAX; steps++) {
         size_t number = cf_ranks_number(ranks, paths->order[position]);
         struct cf_hop hop = chunk_hop(telling, number, to);
         hop.hop = steps;
+        if (cf_tick(telling->ctx))
+            return cf_err_cancelled(err);
         if (!keep_hop(path, &hop))
-            return false;
+            return cf_err_nomem(err, sizeof hop, "a path to a chunk");
         to = number;
         position = cf_paths_before(paths, position);
     }
@@ -130,7 +141,7 @@ static bool walk_back(const struct telling *telling, struct cf_path *path, size_
     if (row->kind != CF_ROOT_REGISTER)
         hop.addr = find_in_range(telling, row->start, row->end,
                                  cf_ranks_number(ranks, paths->order[end.first]));
-    return keep_hop(path, &hop);
+    return keep_hop(path, &hop) ? CF_OK : cf_err_nomem(err, sizeof hop, "a path to a chunk");
 }
 
 static void turn_round(struct cf_path *path) {
@@ -171,25 +182,24 @@ static int tell_paths(const struct telling *telling, struct cf_holders *holders,
     for (size_t i = 0; i < nr; i++)
         ranks[i] = rank_of(telling, holders->paths.items[i].addr);
     qsort(ranks, nr, sizeof *ranks, compare_ranks);
-    cf_paths_find(telling->reach->paths, ranks, nr, positions);
-    for (size_t i = 0; i < nr; i++) {
+    int status = cf_paths_find(telling->ctx, telling->reach->paths, ranks, nr, positions, err);
+    for (size_t i = 0; i < nr && status == CF_OK; i++) {
         struct cf_path *path = &holders->paths.items[i];
         size_t rank = rank_of(telling, path->addr);
         const size_t *at = bsearch(&rank, ranks, nr, sizeof *ranks, compare_ranks);
         if (rank == CF_NO_CHUNK || at == NULL || positions[at - ranks] == CF_NO_POSITION)
             continue; /* its length stays 0 */
-        if (!walk_back(telling, path, positions[at - ranks]))
-            return cf_err_nomem(err, sizeof(struct cf_hop), "a path to a chunk");
+        status = walk_back(telling, path, positions[at - ranks], err);
         turn_round(path);
         if (cf_resident_file_bytes() > RESIDENT_MAX)
             give_back(telling);
     }
-    return CF_OK;
+    return status;
 }
 
-int cf_holders_find(struct cf_holders *holders, const struct cf_mem *mem,
-                    const struct cf_reach *reach, struct cf_err *err) {
-    const struct telling telling = {mem, reach, cf_mark_resolver(reach->mark)};
+int cf_holders_find(const struct cf_context *ctx, struct cf_holders *holders,
+                    const struct cf_mem *mem, const struct cf_reach *reach, struct cf_err *err) {
+    const struct telling telling = {ctx, mem, reach, cf_mark_resolver(reach->mark)};
     sort_asked(holders);
     if (holders->paths.len == 0 || reach->paths == NULL)
         return CF_OK;

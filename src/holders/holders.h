@@ -39,9 +39,9 @@ struct cf_holders {
 int cf_holders_ask(struct cf_holders *holders, uint64_t addr, struct cf_err *err);
 
 /* Fills the paths of all that was asked; lengths stay 0 where `reach` knows no paths. `holders`
- * starts all zero. CF_ENOMEM. End with cf_holders_fini(). */
-int cf_holders_find(struct cf_holders *holders, const struct cf_mem *mem,
-                    const struct cf_reach *reach, struct cf_err *err);
+ * starts all zero. CF_ENOMEM, CF_ECANCELLED. End with cf_holders_fini(). */
+int cf_holders_find(const struct cf_context *ctx, struct cf_holders *holders,
+                    const struct cf_mem *mem, const struct cf_reach *reach, struct cf_err *err);
 void cf_holders_fini(struct cf_holders *holders);
 
 /* The path to the chunk at `addr`, or NULL when it was not asked for. */

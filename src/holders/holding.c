@@ -29,13 +29,14 @@ static int name_memory(const struct cf_context *ctx, const struct cf_holding_inp
     return CF_OK;
 }
 
-static int find_paths(const struct cf_holding_input *input, struct cf_holding *holding,
-                      struct cf_err *err) {
+static int find_paths(const struct cf_context *ctx, const struct cf_holding_input *input,
+                      struct cf_holding *holding, struct cf_err *err) {
     int status = CF_OK;
     for (size_t i = 0; i < holding->asking.rows.len && status == CF_OK; i++)
         status = cf_holders_ask(&holding->holders, holding->asking.rows.items[i].addr, err);
-    return status == CF_OK ? cf_holders_find(&holding->holders, input->mem, input->reach, err)
-                           : status;
+    if (status != CF_OK)
+        return status;
+    return cf_holders_find(ctx, &holding->holders, input->mem, input->reach, err);
 }
 
 /* Of the holding, for a word of a root. */
@@ -77,7 +78,7 @@ static int find_owners(const struct cf_context *ctx, const struct cf_holding_inp
     };
     status = cf_owners_find(&owners, &holding->owners, err);
     if (status == CF_OK)
-        status = cf_retained_find(&holding->retained, &holding->dominators, err);
+        status = cf_retained_find(ctx, &holding->retained, &holding->dominators, err);
     const struct cf_groups_input groups = {
         .pt = input->pt, .kept = input->kept, .dominators = &holding->dominators,
         .owners = &holding->owners, .types = holding->labels.types,
@@ -95,13 +96,14 @@ int cf_holding_find(const struct cf_context *ctx, const struct cf_holding_input 
     holding->labels = (struct cf_labels){input->reach, types, input->naming, &holding->objects};
     int status = cf_objects_open(&holding->objects, &objects, err);
     if (status == CF_OK)
-        status = cf_asking_choose(&holding->asking, input->reach->mark, input->kept, types, err);
+        status = cf_asking_choose(ctx, &holding->asking, input->reach->mark, input->kept, types,
+                                  err);
     if (status == CF_OK)
         status = name_memory(ctx, input, holding, err);
     if (status == CF_OK)
         status = cf_size_types_count(ctx, &holding->sizes, types, &input->reach->ranks, err);
     if (status == CF_OK)
-        status = find_paths(input, holding, err);
+        status = find_paths(ctx, input, holding, err);
     return status == CF_OK ? find_owners(ctx, input, holding, err) : status;
 }
 

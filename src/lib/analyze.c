@@ -67,12 +67,13 @@ static uint32_t type_of(const void *types, size_t number) {
 /* What is reached, what the live chunks are, and which of them are lost. */
 static int examine(struct run *run, struct cf_err *err) {
     const struct cf_ptmalloc *pt = run->reading.pt;
-    int status = cf_reach_new(pt, &run->reach, err);
+    int status = cf_reach_new(run->ctx, pt, &run->reach, err);
     if (status != CF_OK)
         return status;
     cf_naming_init(&run->naming, run->reading.symbols, run->frames);
     const struct cf_types_input input = {
-        .mem = run->reading.mem, .pt = pt, .resolver = cf_mark_resolver(run->reach->mark),
+        .ctx = run->ctx, .mem = run->reading.mem, .pt = pt,
+        .resolver = cf_mark_resolver(run->reach->mark),
         .ranks = &run->reach->ranks, .roots = &run->reach->roots, .namer = &run->naming.namer,
     };
     status = cf_types_new(&input, &run->types, err);
@@ -82,13 +83,15 @@ static int examine(struct run *run, struct cf_err *err) {
     status = cf_reach_follow(run->ctx, run->reach, &visitor, err);
     if (status != CF_OK)
         return status;
-    cf_types_count(run->types, run->reach->mark);
+    status = cf_types_count(run->ctx, run->types, run->reach->mark, err);
+    if (status != CF_OK)
+        return status;
     const struct cf_leaks_input leaks = {
         .mark = run->reach->mark, .links = &run->reach->links, .mem = run->reading.mem,
         .type_of = type_of, .types = run->types,
     };
     run->kept.types = run->types;
-    return cf_leaks_find(&run->leaks, &leaks, err);
+    return cf_leaks_find(run->ctx, &run->leaks, &leaks, err);
 }
 
 /* Without room for its temporary files, or with more chunks than it can number, the rest of the

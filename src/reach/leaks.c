@@ -9,75 +9,49 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/context.h"
 #include "base/err.h"
+#include "base/hash.h"
+
+enum { TICK_CHUNKS = 1 << 16 };
 
 static bool is_set(const uint64_t *plane, size_t rank) {
     return plane[rank / 64] >> (rank & 63) & 1;
 }
 
-/* A bit for each rank that a leaked chunk other than itself points to. */
-static void note_targets(const struct cf_leaks_input *input, uint64_t *pointed) {
+/* A bit for each rank that a leaked chunk other than itself points to. False: cancelled. */
+static bool note_targets(const struct cf_context *ctx, const struct cf_leaks_input *input,
+                         uint64_t *pointed) {
     struct cf_unreached_iter iter;
     struct cf_unreached chunk;
     cf_unreached_iter_init(&iter, input->mark);
-    while (cf_unreached_iter_next(&iter, &chunk)) {
+    for (uint64_t nr = 0; cf_unreached_iter_next(&iter, &chunk); nr++) {
         struct cf_link_list list =
             cf_links_of(input->links, cf_ranks_of(input->links->ranks, chunk.number));
         while (list.at < list.end) {
             size_t to = cf_links_take(&list);
             pointed[to / 64] |= 1ull << (to & 63);
         }
+        if (nr % TICK_CHUNKS == 0 && cf_progress(ctx, "looking for leaks", 0, 0))
+            return false;
     }
-}
-
-/* Open addressing over the rows: an index plus one, 0 empty; at most half full. */
-struct size_table {
-    uint32_t *slots;
-    size_t mask;
-};
-
-static bool is_row(const struct cf_leak *row, uint64_t bytes, uint32_t type) {
-    return row->size_bytes == bytes && row->type == type;
-}
-
-static size_t slot_of(const struct size_table *table, const struct cf_leaks *leaks,
-                      uint64_t bytes, uint32_t type) {
-    uint64_t mixed = ((bytes >> 3) ^ (uint64_t)type << 40) * 0x9e3779b97f4a7c15ull;
-    size_t slot = (size_t)(mixed >> 32) & table->mask;
-    while (table->slots[slot] != 0 &&
-           !is_row(&leaks->rows.items[table->slots[slot] - 1], bytes, type))
-        slot = (slot + 1) & table->mask;
-    return slot;
-}
-
-static bool grow(struct size_table *table, const struct cf_leaks *leaks) {
-    size_t nr = table->slots == NULL ? 256 : (table->mask + 1) * 2;
-    uint32_t *slots = calloc(nr, sizeof *slots);
-    if (slots == NULL)
-        return false;
-    free(table->slots);
-    *table = (struct size_table){slots, nr - 1};
-    for (size_t i = 0; i < leaks->rows.len; i++)
-        slots[slot_of(table, leaks, leaks->rows.items[i].size_bytes,
-                      leaks->rows.items[i].type)] = (uint32_t)i + 1;
     return true;
 }
 
 /* The row of chunks of this size and type; NULL when memory is out. */
-static struct cf_leak *row_of(struct size_table *table, struct cf_leaks *leaks, uint64_t bytes,
+static struct cf_leak *row_of(struct cf_hash *table, struct cf_leaks *leaks, uint64_t bytes,
                               uint32_t type) {
-    if ((table->slots == NULL || leaks->rows.len * 2 > table->mask) && !grow(table, leaks))
+    const struct cf_leak *rows = leaks->rows.items;
+    uint64_t hash = cf_hash_mix(bytes ^ (uint64_t)type << 48);
+    uint32_t at = cf_hash_find(table, hash, i, rows[i].size_bytes == bytes && rows[i].type == type);
+    if (at != CF_HASH_NONE)
+        return &leaks->rows.items[at];
+    struct cf_leak *row = cf_array_push(&leaks->rows);
+    if (row == NULL || !cf_hash_add(table, hash, leaks->rows.len - 1))
         return NULL;
-    size_t slot = slot_of(table, leaks, bytes, type);
-    if (table->slots[slot] == 0) {
-        struct cf_leak *row = cf_array_push(&leaks->rows);
-        if (row == NULL)
-            return NULL;
-        row->size_bytes = bytes;
-        row->type = type;
-        table->slots[slot] = (uint32_t)leaks->rows.len;
-    }
-    return &leaks->rows.items[table->slots[slot] - 1];
+    row->size_bytes = bytes;
+    row->type = type;
+    return row;
 }
 
 static void add(struct cf_leak_sum *sum, uint64_t bytes) {
@@ -94,12 +68,13 @@ static void add_resident(struct cf_leak *row, const struct cf_mem *mem,
     row->resident_known = true;
 }
 
-static int count(struct cf_leaks *leaks, const struct cf_leaks_input *input,
-                 const uint64_t *pointed, struct size_table *table, struct cf_err *err) {
+static int count(const struct cf_context *ctx, struct cf_leaks *leaks,
+                 const struct cf_leaks_input *input, const uint64_t *pointed,
+                 struct cf_hash *table, struct cf_err *err) {
     struct cf_unreached_iter iter;
     struct cf_unreached chunk;
     cf_unreached_iter_init(&iter, input->mark);
-    while (cf_unreached_iter_next(&iter, &chunk)) {
+    for (uint64_t nr = 0; cf_unreached_iter_next(&iter, &chunk); nr++) {
         size_t rank = cf_ranks_of(input->links->ranks, chunk.number);
         uint32_t type = input->type_of == NULL ? 0 : input->type_of(input->types, chunk.number);
         struct cf_leak *row = row_of(table, leaks, chunk.bytes, type);
@@ -112,6 +87,8 @@ static int count(struct cf_leaks *leaks, const struct cf_leaks_input *input,
         add(&leaks->total, chunk.bytes);
         add(chunk.extent->heap != NULL ? &leaks->heaps[chunk.extent->heap->id] : &leaks->mmapped,
             chunk.bytes);
+        if (nr % TICK_CHUNKS == 0 && cf_tick(ctx))
+            return cf_err_cancelled(err);
     }
     return CF_OK;
 }
@@ -123,19 +100,20 @@ static int compare_sizes(const void *a, const void *b) {
     return left->type < right->type ? -1 : left->type > right->type;
 }
 
-int cf_leaks_find(struct cf_leaks *leaks, const struct cf_leaks_input *input,
-                  struct cf_err *err) {
+int cf_leaks_find(const struct cf_context *ctx, struct cf_leaks *leaks,
+                  const struct cf_leaks_input *input, struct cf_err *err) {
     size_t nr_heaps = cf_mark_resolver(input->mark)->planes->nr_heaps;
     size_t words = input->links->ranks->nr / 64 + 1;
     leaks->heaps = calloc(nr_heaps + 1, sizeof *leaks->heaps);
     CF_CLEANUP_FREE uint64_t *pointed = calloc(words, sizeof *pointed);
     if (leaks->heaps == NULL || pointed == NULL)
         return cf_err_nomem(err, words * sizeof *pointed, "sums of leaks");
-    note_targets(input, pointed);
+    if (!note_targets(ctx, input, pointed))
+        return cf_err_cancelled(err);
     cf_links_drop(input->links);
-    struct size_table table = {0};
-    int status = count(leaks, input, pointed, &table, err);
-    free(table.slots);
+    struct cf_hash table = {0};
+    int status = count(ctx, leaks, input, pointed, &table, err);
+    cf_hash_fini(&table);
     if (status != CF_OK)
         return status;
     if (leaks->rows.len > 0)

@@ -47,8 +47,9 @@ struct cf_leaks_input {
     const void *types;
 };
 
-/* `leaks` is all zero. Fails only for lack of memory. End with cf_leaks_fini(). */
-int cf_leaks_find(struct cf_leaks *leaks, const struct cf_leaks_input *input, struct cf_err *err);
+/* `leaks` is all zero. CF_ENOMEM, CF_ECANCELLED. End with cf_leaks_fini(). */
+int cf_leaks_find(const struct cf_context *ctx, struct cf_leaks *leaks,
+                  const struct cf_leaks_input *input, struct cf_err *err);
 void cf_leaks_fini(struct cf_leaks *leaks);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "reach/pending.h"
 #include "reach/scan.h"
+#include "base/context.h"
 #include "base/err.h"
 
 enum {
@@ -103,6 +104,8 @@ static void read_range(struct cf_links_builder *b, uint64_t start, uint64_t end)
     while (cf_scan_next(&scan, &bytes, &nr_words)) {
         CF_SCAN_WORDS(b->resolver, bytes, nr_words, meet, b);
         cf_mem_drop(b->input.mem, start, scan.addr);
+        if (cf_tick(b->input.ctx))
+            return; /* whoever shows the chunks asks, too */
     }
 }
 

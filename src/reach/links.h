@@ -47,6 +47,7 @@ struct cf_links {
 };
 
 struct cf_links_input {
+    const struct cf_context *ctx; /* asked within large chunks; what is made then is of no use */
     const struct cf_mem *mem;
     const struct cf_ranks *ranks;
     const uint64_t *pointerless; /* user addresses of chunks without pointers, sorted */

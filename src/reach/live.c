@@ -125,6 +125,8 @@ static int visit_all(struct pass *pass, struct cf_err *err) {
             (void)cf_mem_locate(pass->mem, extent->start, &pass->offset, &avail);
         visit(pass, extent, extent->start, extent->mmapped->bytes,
               cf_ranks_of(pass->ranks, extent->first_number));
+        if (cf_tick(pass->ctx))
+            return cf_err_cancelled(err);
     }
     return CF_OK;
 }

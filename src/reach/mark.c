@@ -7,7 +7,10 @@
 
 #include <stdlib.h>
 
+#include "base/context.h"
 #include "base/err.h"
+
+enum { TICK_WORDS = 1 << 18 }; /* of the planes */
 
 struct cf_mark {
     struct cf_resolver resolver;
@@ -19,11 +22,15 @@ static void set_bit(struct cf_mark *mark, size_t number) {
 }
 
 /* Chunks that are not live, and tcache structs, begin as reached. */
-static void premark(struct cf_mark *mark, const struct cf_mark_input *input) {
+static int premark(const struct cf_context *ctx, struct cf_mark *mark,
+                   const struct cf_mark_input *input, struct cf_err *err) {
     const struct cf_resolver *resolver = &mark->resolver;
     const struct cf_planes *planes = resolver->planes;
-    for (size_t i = 0; i < planes->nr_words; i++)
+    for (size_t i = 0; i < planes->nr_words; i++) {
         mark->plane[i] = planes->starts[i] & ~cf_ranks_live_bits(planes, i);
+        if (i % TICK_WORDS == 0 && cf_tick(ctx))
+            return cf_err_cancelled(err);
+    }
     for (size_t i = 0; i < resolver->nr_extents; i++) {
         const struct cf_extent *extent = &resolver->extents[i];
         if (extent->mmapped != NULL && extent->mmapped->in_tcache)
@@ -35,21 +42,44 @@ static void premark(struct cf_mark *mark, const struct cf_mark_input *input) {
         if (number != CF_NO_CHUNK)
             set_bit(mark, number);
     }
+    return CF_OK;
 }
 
-void cf_mark_take(struct cf_mark *mark, const struct cf_ranks *ranks, const uint64_t *reached) {
+/* The bits of those live ones of a word of the planes that are reached; the first of them has this
+ * rank. Mostly it is all or none. */
+static uint64_t reached_bits(uint64_t live, const uint64_t *reached, size_t rank, size_t nr) {
+    size_t word = rank / 64, shift = rank & 63;
+    uint64_t bits = reached[word] >> shift | (shift != 0 ? reached[word + 1] << (64 - shift) : 0);
+    uint64_t all = nr < 64 ? (1ull << nr) - 1 : ~0ull;
+    if ((bits & all) == all)
+        return live;
+    uint64_t out = 0;
+    for (bits &= all; bits != 0; bits >>= 1, live &= live - 1)
+        if (bits & 1)
+            out |= live & -live;
+    return out;
+}
+
+int cf_mark_take(const struct cf_context *ctx, struct cf_mark *mark, const struct cf_ranks *ranks,
+                 const uint64_t *reached, struct cf_err *err) {
     const struct cf_planes *planes = mark->resolver.planes;
     size_t rank = 0, nr_mmapped = cf_chunkmap_nr_mmapped(mark->resolver.map);
-    for (size_t word = 0; word < planes->nr_words; word++)
-        for (uint64_t live = cf_ranks_live_bits(planes, word); live != 0; live &= live - 1, rank++)
-            if (reached[rank / 64] >> (rank & 63) & 1)
-                mark->plane[word] |= live & -live;
+    for (size_t word = 0; word < planes->nr_words; word++) {
+        uint64_t live = cf_ranks_live_bits(planes, word);
+        size_t nr = cf_ranks_count_bits(live);
+        mark->plane[word] |= reached_bits(live, reached, rank, nr);
+        rank += nr;
+        if (word % TICK_WORDS == 0 && cf_tick(ctx))
+            return cf_err_cancelled(err);
+    }
     for (size_t i = 0; i < nr_mmapped; i++, rank++)
         if (reached[rank / 64] >> (rank & 63) & 1)
             set_bit(mark, cf_ranks_number(ranks, rank));
+    return CF_OK;
 }
 
-static int make(const struct cf_mark_input *input, struct cf_mark *mark, struct cf_err *err) {
+static int make(const struct cf_context *ctx, const struct cf_mark_input *input,
+                struct cf_mark *mark, struct cf_err *err) {
     int status = cf_resolver_init(&mark->resolver, input->mem, input->map, err);
     if (status != CF_OK)
         return status;
@@ -57,16 +87,15 @@ static int make(const struct cf_mark_input *input, struct cf_mark *mark, struct 
     mark->plane = calloc(nr_words, sizeof *mark->plane);
     if (mark->plane == NULL)
         return cf_err_nomem(err, nr_words * sizeof *mark->plane, "the plane of marks");
-    if (mark->resolver.nr_extents > 0)
-        premark(mark, input);
-    return CF_OK;
+    return mark->resolver.nr_extents > 0 ? premark(ctx, mark, input, err) : CF_OK;
 }
 
-int cf_mark_new(const struct cf_mark_input *input, struct cf_mark **out, struct cf_err *err) {
+int cf_mark_new(const struct cf_context *ctx, const struct cf_mark_input *input,
+                struct cf_mark **out, struct cf_err *err) {
     struct cf_mark *mark = calloc(1, sizeof *mark);
     if (mark == NULL)
         return cf_err_nomem(err, sizeof *mark, "the mark");
-    int status = make(input, mark, err);
+    int status = make(ctx, input, mark, err);
     if (status != CF_OK) {
         cf_mark_free(mark);
         return status;

@@ -32,12 +32,15 @@ struct cf_mark_input {
 };
 
 /* A mark in which nothing is reached yet but what is not live, and the chunks without pointers.
- * Fails only for lack of memory. Borrows mem and map until cf_mark_free(). */
-int cf_mark_new(const struct cf_mark_input *input, struct cf_mark **out, struct cf_err *err);
+ * CF_ENOMEM, CF_ECANCELLED. Borrows mem and map until cf_mark_free(). */
+int cf_mark_new(const struct cf_context *ctx, const struct cf_mark_input *input,
+                struct cf_mark **out, struct cf_err *err);
 void cf_mark_free(struct cf_mark *mark); /* takes NULL */
 
-/* Adds what the search found: a plane with a bit for each rank. */
-void cf_mark_take(struct cf_mark *mark, const struct cf_ranks *ranks, const uint64_t *reached);
+/* Adds what the search found: a plane with a bit for each rank, and 64 bits behind. CF_ECANCELLED;
+ * then the mark has a part of it. */
+int cf_mark_take(const struct cf_context *ctx, struct cf_mark *mark, const struct cf_ranks *ranks,
+                 const uint64_t *reached, struct cf_err *err);
 
 /* True for chunks that are reached, and for all that are not live. By the number of
  * reach/resolve.h. */

@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/context.h"
 #include "base/err.h"
 
 enum {
@@ -19,6 +20,7 @@ enum {
     FILTER_BITS = 15, /* which ranks may be wanted ones: a bit by hash */
     DROP_EACH = 1 << 22, /* positions */
     LOOK_EACH = 512,     /* steps back */
+    TICK_EACH = 1 << 18, /* positions or steps */
     RESIDENT_MAX = 64 << 20,
 };
 
@@ -103,8 +105,8 @@ static size_t find_rank(const size_t *ranks, size_t nr, size_t rank) {
     return at < nr && ranks[at] == rank ? at : nr;
 }
 
-void cf_paths_find(const struct cf_paths *paths, const size_t *ranks, size_t nr,
-                   size_t *positions) {
+int cf_paths_find(const struct cf_context *ctx, const struct cf_paths *paths, const size_t *ranks,
+                  size_t nr, size_t *positions, struct cf_err *err) {
     uint64_t filter[(1 << FILTER_BITS) / 64] = {0};
     for (size_t i = 0; i < nr; i++) {
         filter[filter_bit(ranks[i]) / 64] |= 1ull << (filter_bit(ranks[i]) & 63);
@@ -112,6 +114,8 @@ void cf_paths_find(const struct cf_paths *paths, const size_t *ranks, size_t nr,
     }
     for (size_t position = 0; position < paths->nr && nr > 0; position++) {
         size_t rank = paths->order[position], bit = filter_bit(rank);
+        if (position % TICK_EACH == 0 && cf_tick(ctx))
+            return cf_err_cancelled(err);
         if (position % DROP_EACH == 0)
             cf_scratch_drop(&paths->order_file);
         if ((filter[bit / 64] >> (bit & 63) & 1) == 0)
@@ -123,6 +127,7 @@ void cf_paths_find(const struct cf_paths *paths, const size_t *ranks, size_t nr,
     for (size_t i = 1; i < nr; i++)
         if (ranks[i] == ranks[i - 1])
             positions[i] = positions[i - 1];
+    return CF_OK;
 }
 
 static struct cf_path_stone *stone_of(const struct cf_paths *paths, uint32_t position) {
@@ -137,21 +142,26 @@ static void step(const struct cf_paths *paths, uint64_t nr_steps) {
         cf_paths_drop(paths);
 }
 
-/* Lays milestones on the path from `position` to its root. */
-static void lay_stones(struct cf_paths *paths, uint32_t position, struct cf_path_end end) {
+/* Lays milestones on the path from `position` to its root. False: cancelled. */
+static bool lay_stones(const struct cf_context *ctx, struct cf_paths *paths, uint32_t position,
+                       struct cf_path_end end) {
     for (; end.nr_chunks > 0; end.nr_chunks--, position = paths->from[position]) {
         struct cf_path_stone *stone = stone_of(paths, position);
         step(paths, end.nr_chunks);
+        if (end.nr_chunks % TICK_EACH == 0 && cf_tick(ctx))
+            return false;
         if (stone == NULL)
             continue;
         if (stone->at == position + 1)
-            return; /* and all beyond it were laid */
+            return true; /* and all beyond it were laid */
         *stone = (struct cf_path_stone){position + 1, (uint32_t)end.root, (uint32_t)end.first,
                                        (uint32_t)end.nr_chunks};
     }
+    return true;
 }
 
-struct cf_path_end cf_paths_end(struct cf_paths *paths, size_t position) {
+int cf_paths_end(const struct cf_context *ctx, struct cf_paths *paths, size_t position,
+                 struct cf_path_end *out, struct cf_err *err) {
     struct cf_path_end end = {.nr_chunks = 0};
     for (uint32_t at = (uint32_t)position;; at = paths->from[at]) {
         const struct cf_path_stone *stone = stone_of(paths, at);
@@ -162,12 +172,16 @@ struct cf_path_end cf_paths_end(struct cf_paths *paths, size_t position) {
             break;
         }
         step(paths, ++end.nr_chunks);
+        if (end.nr_chunks % TICK_EACH == 0 && cf_tick(ctx))
+            return cf_err_cancelled(err);
         if (paths->from[at] & ROOT) {
             end.first = at;
             end.root = paths->from[at] & ~ROOT;
             break;
         }
     }
-    lay_stones(paths, (uint32_t)position, end);
-    return end;
+    if (!lay_stones(ctx, paths, (uint32_t)position, end))
+        return cf_err_cancelled(err);
+    *out = end;
+    return CF_OK;
 }

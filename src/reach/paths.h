@@ -64,9 +64,9 @@ void cf_paths_abandon(struct cf_paths_writer *writer);
 void cf_paths_free(struct cf_paths *paths);
 
 /* Fills in the positions of the `nr` ranks, which are sorted; CF_NO_POSITION where one was not
- * reached. One pass over all of them. */
-void cf_paths_find(const struct cf_paths *paths, const size_t *ranks, size_t nr,
-                   size_t *positions);
+ * reached. One pass over all of them. CF_ECANCELLED. */
+int cf_paths_find(const struct cf_context *ctx, const struct cf_paths *paths, const size_t *ranks,
+                  size_t nr, size_t *positions, struct cf_err *err);
 
 /* What led to the chunk at `position`: the position of another, or CF_NO_POSITION for a root. */
 static inline size_t cf_paths_before(const struct cf_paths *paths, size_t position) {
@@ -81,8 +81,9 @@ struct cf_path_end {
     uint64_t nr_chunks; /* from `first` to the chunk, both counted */
 };
 
-/* What was walked before is not walked again to its end. */
-struct cf_path_end cf_paths_end(struct cf_paths *paths, size_t position);
+/* What was walked before is not walked again to its end. CF_ECANCELLED. */
+int cf_paths_end(const struct cf_context *ctx, struct cf_paths *paths, size_t position,
+                 struct cf_path_end *out, struct cf_err *err);
 
 /* Only our view of the pages goes. */
 void cf_paths_drop(const struct cf_paths *paths);

@@ -8,9 +8,13 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/context.h"
 #include "base/err.h"
 
-int cf_ranks_init(struct cf_ranks *ranks, const struct cf_resolver *resolver, struct cf_err *err) {
+enum { TICK_WORDS = 1 << 18 }; /* of the planes */
+
+int cf_ranks_init(const struct cf_context *ctx, struct cf_ranks *ranks,
+                  const struct cf_resolver *resolver, struct cf_err *err) {
     const struct cf_planes *planes = resolver->planes;
     size_t nr_blocks = (planes->nr_words >> CF_RANKS_BLOCK_SHIFT) + 1;
     ranks->resolver = resolver;
@@ -28,6 +32,8 @@ int cf_ranks_init(struct cf_ranks *ranks, const struct cf_resolver *resolver, st
         }
         ranks->sums[word] = sum;
         sum += (uint32_t)cf_ranks_count_bits(cf_ranks_live_bits(planes, word));
+        if (word % TICK_WORDS == 0 && cf_tick(ctx))
+            return cf_err_cancelled(err);
     }
     ranks->nr_live = (size_t)(before + sum);
     ranks->nr = ranks->nr_live + cf_chunkmap_nr_mmapped(resolver->map);

@@ -26,8 +26,10 @@ struct cf_ranks {
     size_t nr;        /* with the mmapped ones; all ranks are below */
 };
 
-/* CF_ENOMEM. Borrows the resolver. End with cf_ranks_fini(), also after a failure. */
-int cf_ranks_init(struct cf_ranks *ranks, const struct cf_resolver *resolver, struct cf_err *err);
+/* CF_ENOMEM, CF_ECANCELLED. Borrows the resolver. End with cf_ranks_fini(), also after a
+ * failure. */
+int cf_ranks_init(const struct cf_context *ctx, struct cf_ranks *ranks,
+                  const struct cf_resolver *resolver, struct cf_err *err);
 void cf_ranks_fini(struct cf_ranks *ranks);
 
 /* The starts of live chunks in a word of the planes, as cf_planes_is_live() judges. There is a word

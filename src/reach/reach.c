@@ -8,6 +8,7 @@
 
 #include "reach/search.h"
 #include "base/cleanup.h"
+#include "base/context.h"
 #include "base/err.h"
 
 static void cleanup_reach(struct cf_reach **reach) {
@@ -42,17 +43,15 @@ static int search(const struct cf_context *ctx, struct cf_reach *reach, struct c
         .nr_roots = reach->roots.rows.len,
     };
     int status = cf_search_run(ctx, &input, reached, &reach->paths, &reach->words, err);
-    if (status == CF_OK)
-        cf_mark_take(reach->mark, &reach->ranks, reached);
-    return status;
+    return status == CF_OK ? cf_mark_take(ctx, reach->mark, &reach->ranks, reached, err) : status;
 }
 
 /* One pass for the pointers and for the visitor. */
 static int read_chunks(const struct cf_context *ctx, struct cf_reach *reach,
                        const struct cf_live_visitor *visitor, struct cf_err *err) {
     const struct cf_links_input input = {
-        .mem = reach->mem, .ranks = &reach->ranks, .pointerless = reach->pointerless,
-        .nr_pointerless = reach->nr_pointerless,
+        .ctx = ctx, .mem = reach->mem, .ranks = &reach->ranks,
+        .pointerless = reach->pointerless, .nr_pointerless = reach->nr_pointerless,
     };
     struct cf_links_builder *builder = NULL;
     int status = cf_links_begin(&input, &builder, err);
@@ -75,30 +74,34 @@ int cf_reach_follow(const struct cf_context *ctx, struct cf_reach *reach,
     return status == CF_OK ? search(ctx, reach, err) : status;
 }
 
-int cf_reach_prepare(const struct cf_mem *mem, const struct cf_chunkmap *map,
-                     struct cf_reach *reach, struct cf_err *err) {
+int cf_reach_prepare(const struct cf_context *ctx, const struct cf_mem *mem,
+                     const struct cf_chunkmap *map, struct cf_reach *reach, struct cf_err *err) {
     reach->mem = mem;
     const struct cf_mark_input input = {
         .mem = mem, .map = map, .pointerless = reach->pointerless,
         .nr_pointerless = reach->nr_pointerless,
     };
-    int status = cf_mark_new(&input, &reach->mark, err);
-    return status == CF_OK ? cf_ranks_init(&reach->ranks, cf_mark_resolver(reach->mark), err)
-                           : status;
+    int status = cf_mark_new(ctx, &input, &reach->mark, err);
+    if (status != CF_OK)
+        return status;
+    return cf_ranks_init(ctx, &reach->ranks, cf_mark_resolver(reach->mark), err);
 }
 
-int cf_reach_new(const struct cf_ptmalloc *pt, struct cf_reach **out, struct cf_err *err) {
+int cf_reach_new(const struct cf_context *ctx, const struct cf_ptmalloc *pt, struct cf_reach **out,
+                 struct cf_err *err) {
     CF_CLEANUP(cleanup_reach) struct cf_reach *reach = calloc(1, sizeof *reach);
     if (reach == NULL)
         return cf_err_nomem(err, sizeof *reach, "reachability");
     const struct cf_mem *mem = cf_malloc_mem(cf_ptmalloc_malloc(pt));
+    if (cf_progress(ctx, "finding roots", 0, 0))
+        return cf_err_cancelled(err);
     int status = cf_stacks_find(&reach->stacks, mem, err);
     if (status == CF_OK)
         status = cf_roots_find(&reach->roots, mem, pt, &reach->stacks, err);
     if (status == CF_OK)
         status = list_pointerless(pt, reach, err);
     if (status == CF_OK)
-        status = cf_reach_prepare(mem, cf_ptmalloc_map(pt), reach, err);
+        status = cf_reach_prepare(ctx, mem, cf_ptmalloc_map(pt), reach, err);
     if (status == CF_OK)
         *out = cf_take(&reach);
     return status;

@@ -31,9 +31,10 @@ struct cf_reach {
     struct cf_root_words words;
 };
 
-/* Stacks, roots, and the chunks' ranks; nothing is reached yet. Fails only for lack of memory.
- * Caller frees with cf_reach_free(). */
-int cf_reach_new(const struct cf_ptmalloc *pt, struct cf_reach **out, struct cf_err *err);
+/* Stacks, roots, and the chunks' ranks; nothing is reached yet. CF_ENOMEM, CF_ECANCELLED. Caller
+ * frees with cf_reach_free(). */
+int cf_reach_new(const struct cf_context *ctx, const struct cf_ptmalloc *pt, struct cf_reach **out,
+                 struct cf_err *err);
 void cf_reach_free(struct cf_reach *reach);
 
 /* Reads the live chunks, once, also for `visitor` (unless NULL), and follows their pointers.
@@ -44,8 +45,8 @@ int cf_reach_follow(const struct cf_context *ctx, struct cf_reach *reach,
 
 /* What cf_reach_new() does when it has stacks, roots and the chunks without pointers: the rest of
  * `reach`, which is zero. End with cf_reach_fini_mark(), also after a failure. */
-int cf_reach_prepare(const struct cf_mem *mem, const struct cf_chunkmap *map,
-                     struct cf_reach *reach, struct cf_err *err);
+int cf_reach_prepare(const struct cf_context *ctx, const struct cf_mem *mem,
+                     const struct cf_chunkmap *map, struct cf_reach *reach, struct cf_err *err);
 void cf_reach_fini_mark(struct cf_reach *reach);
 
 #endif

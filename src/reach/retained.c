@@ -7,7 +7,10 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/context.h"
 #include "base/err.h"
+
+enum { TICK_VERTICES = 1 << 20 };
 
 static struct cf_numbered chunk_of(const struct cf_dominators *t, size_t rank) {
     const struct cf_resolver *resolver = t->ranks->resolver;
@@ -37,9 +40,13 @@ static void sink(const struct cf_dominators *t, uint32_t *heap, size_t nr, size_
     }
 }
 
-static size_t choose(const struct cf_dominators *t, uint32_t *heap) {
+/* How many there are; `*cancelled` says that they are not all. */
+static size_t choose(const struct cf_context *ctx, const struct cf_dominators *t, uint32_t *heap,
+                     bool *cancelled) {
     size_t nr = 0;
-    for (uint32_t v = 1; v < t->nr; v++) {
+    for (uint32_t v = 1; v < t->nr && !*cancelled; v++) {
+        if (v % TICK_VERTICES == 0)
+            *cancelled = cf_tick(ctx);
         if (nr == CF_RETAINED_MAX && !goes_before(t, v, heap[0]))
             continue;
         if (cf_dominators_rank(t, (struct cf_vertex){v}) == CF_NO_CHUNK)
@@ -71,12 +78,15 @@ static int compare_rows(const void *a, const void *b) {
     return left->addr < right->addr ? -1 : left->addr > right->addr;
 }
 
-int cf_retained_find(struct cf_retained *retained, const struct cf_dominators *dominators,
-                     struct cf_err *err) {
+int cf_retained_find(const struct cf_context *ctx, struct cf_retained *retained,
+                     const struct cf_dominators *dominators, struct cf_err *err) {
     CF_CLEANUP_FREE uint32_t *heap = calloc(CF_RETAINED_MAX, sizeof *heap);
     if (heap == NULL)
         return cf_err_nomem(err, CF_RETAINED_MAX * sizeof *heap, "what chunks keep alive");
-    size_t nr = choose(dominators, heap);
+    bool cancelled = cf_progress(ctx, "choosing what keeps the most", 0, 0);
+    size_t nr = choose(ctx, dominators, heap, &cancelled);
+    if (cancelled)
+        return cf_err_cancelled(err);
     for (size_t i = 0; i < nr; i++) {
         struct cf_retained_row *row = cf_array_push(&retained->rows);
         if (row == NULL)

@@ -26,9 +26,9 @@ struct cf_retained {
     CF_ARRAY(struct cf_retained_row) rows; /* the most first, CF_RETAINED_MAX at the most */
 };
 
-/* Fails only for lack of memory. */
-int cf_retained_find(struct cf_retained *retained, const struct cf_dominators *dominators,
-                     struct cf_err *err);
+/* CF_ENOMEM, CF_ECANCELLED. */
+int cf_retained_find(const struct cf_context *ctx, struct cf_retained *retained,
+                     const struct cf_dominators *dominators, struct cf_err *err);
 void cf_retained_fini(struct cf_retained *retained);
 
 #endif

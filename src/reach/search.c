@@ -29,6 +29,7 @@ enum {
 /* The queue is what is written of the paths, from `head` on: first seen is first taken, so that
  * paths are the shortest. */
 struct search {
+    const struct cf_context *ctx;
     const struct cf_search_input *input;
     const struct cf_links *links;
     uint64_t *reached;
@@ -81,6 +82,10 @@ static void read_range(struct search *s, uint64_t start, uint64_t end) {
     while (cf_scan_next(&scan, &bytes, &nr_words)) {
         s->addr = scan.addr - nr_words * s->word_bytes;
         CF_SCAN_WORDS_AT(s->pending.ranks->resolver, bytes, nr_words, meet, s);
+        if (cf_tick(s->ctx)) {
+            s->is_cancelled = true;
+            return;
+        }
     }
     cf_mem_drop(s->input->mem, start, end);
 }
@@ -108,7 +113,7 @@ static void read_guard(struct search *s, const struct cf_root *root) {
 }
 
 /* What says most goes first: where paths are equally short, the first root has the chunk. */
-static void read_roots(const struct cf_context *ctx, struct search *s) {
+static void read_roots(struct search *s) {
     static const enum cf_root_kind order[CF_NR_ROOT_KINDS] = {
         CF_ROOT_GLOBAL, CF_ROOT_TLS, CF_ROOT_STACK, CF_ROOT_REGISTER, CF_ROOT_MAPPING,
     };
@@ -120,7 +125,7 @@ static void read_roots(const struct cf_context *ctx, struct search *s) {
             if (root->kind != order[kind])
                 continue;
             cf_rss_guard_step(&guard);
-            if (cf_progress(ctx, "roots", i, s->input->nr_roots)) {
+            if (s->is_cancelled || cf_progress(s->ctx, "roots", i, s->input->nr_roots)) {
                 s->is_cancelled = true;
                 return;
             }
@@ -175,7 +180,7 @@ static void follow_block(struct search *s, const uint32_t *ranks, size_t nr) {
     s->head += nr;
 }
 
-static void follow_all(const struct cf_context *ctx, struct search *s, uint32_t *block) {
+static void follow_all(struct search *s, uint32_t *block) {
     size_t told = 0;
     while (s->head < s->queue.nr && s->queue.order.code == 0 && !s->is_cancelled) {
         size_t nr = s->queue.nr - s->head;
@@ -186,7 +191,7 @@ static void follow_all(const struct cf_context *ctx, struct search *s, uint32_t 
         if (s->head - told < PROGRESS_CHUNKS)
             continue;
         told = s->head;
-        s->is_cancelled = cf_progress(ctx, "following pointers", told, s->links->ranks->nr);
+        s->is_cancelled = cf_progress(s->ctx, "following pointers", told, s->links->ranks->nr);
     }
 }
 
@@ -222,7 +227,7 @@ int cf_search_run(const struct cf_context *ctx, const struct cf_search_input *in
     if (block == NULL)
         return cf_err_nomem(err, BLOCK_CHUNKS * sizeof *block, "the search from the roots");
     struct search s = {
-        .input = input, .links = input->links, .reached = reached,
+        .ctx = ctx, .input = input, .links = input->links, .reached = reached,
         .word_bytes = input->links->ranks->resolver->word_bytes,
         .pending = {.ranks = input->links->ranks}, .until_tick = TICK_CHUNKS,
         .drops_left = 16 + REREAD_MAX * (cf_links_bytes(input->links) / RESIDENT_MAX),
@@ -234,8 +239,8 @@ int cf_search_run(const struct cf_context *ctx, const struct cf_search_input *in
         cf_paths_abandon(&s.queue);
         return status;
     }
-    read_roots(ctx, &s);
-    follow_all(ctx, &s, block);
+    read_roots(&s);
+    follow_all(&s, block);
     cf_links_drop(input->links);
     return finish(&s, paths, words, err);
 }

@@ -23,9 +23,9 @@ struct cf_search_input {
     size_t nr_roots;
 };
 
-/* Words of a plane with a bit for each rank. */
+/* Words of a plane with a bit for each rank, and one behind. */
 static inline size_t cf_search_words(const struct cf_ranks *ranks) {
-    return ranks->nr / 64 + 1;
+    return ranks->nr / 64 + 2;
 }
 
 /* Sets the bit of each rank that is reached in `reached`, which is all zero; tells the paths,

@@ -11,12 +11,14 @@
 
 #include "core/drop.h"
 #include "types/typestate.h"
+#include "base/context.h"
 
 enum {
     SNUG_BYTES = 24, /* malloc rounds a request up by less */
     SNUG_MMAPPED_BYTES = 4096 + SNUG_BYTES,
     FILE_WORDS = 9,  /* up to the end of its buffer */
     STRING_MIN = 15, /* shorter ones are inside the std::string (SSO) */
+    TICK_WORDS = 1 << 17,
 };
 
 size_t cf_types_buffer_at(const struct cf_types *types, uint64_t word, uint64_t *usable,
@@ -121,9 +123,11 @@ look_at_word(struct cf_types *types, const struct cf_live *payload, unsigned wor
     return false;
 }
 
-static void look_through(struct cf_types *types, const struct cf_live *payload, uint64_t i) {
+/* From word `i` up to `end`. */
+static void look_through(struct cf_types *types, const struct cf_live *payload, uint64_t i,
+                         uint64_t end) {
     uint64_t words = payload->readable >> types->word_shift;
-    for (; (i = next_pointer(types, payload->at, i, words)) + 1 < words; i++) {
+    for (; (i = next_pointer(types, payload->at, i, end)) < end && i + 1 < words; i++) {
         /* stdout's own FILE is a global, and its first pointers read like those of a vector. */
         if (i > 0 && i - 1 + FILE_WORDS <= words)
             look_at_file(types, payload, i - 1);
@@ -152,52 +156,59 @@ void cf_types_look_for_owned(struct cf_types *types, const struct cf_live *paylo
     bool has_traits = types->word == 8 ? look_at_first_words(types, payload, 8)
                                        : look_at_first_words(types, payload, 4);
     if (has_traits)
-        look_through(types, payload, CF_LIVE_WORDS);
+        look_through(types, payload, CF_LIVE_WORDS, payload->words);
 }
 
-/* Modules' data and bss: where a program's globals hold their buffers. */
-static void look_at_modules(struct cf_types *types) {
+/* All words of [start, end) that the core has in one run. False: cancelled. */
+static bool look_at_range(struct cf_types *types, uint64_t start, uint64_t end) {
+    struct cf_live payload = {.user = start, .bytes = end - start};
+    payload.at = cf_mem_span(types->input.mem, start, &payload.readable);
+    if (payload.at == NULL)
+        return true;
+    if (payload.readable > payload.bytes)
+        payload.readable = payload.bytes;
+    payload.words = payload.readable >> types->word_shift;
+    for (uint64_t i = 0; i < payload.words; i += TICK_WORDS) {
+        uint64_t rest = payload.words - i;
+        look_through(types, &payload, i, i + (rest < TICK_WORDS ? rest : TICK_WORDS));
+        if (cf_tick(types->input.ctx))
+            return false;
+    }
+    return true;
+}
+
+/* Modules' data and bss: where a program's globals hold their buffers. False: cancelled. */
+static bool look_at_modules(struct cf_types *types) {
     const struct cf_mem *mem = types->input.mem;
     bool behind_module = false;
     for (size_t i = 0; i < cf_mem_nr_regions(mem); i++) {
         const struct cf_region *region = cf_mem_region(mem, i);
         bool is_module = region->kind == CF_REGION_FILE && cf_region_is_writable(region);
-        if (is_module || (behind_module && region->kind == CF_REGION_ANONYMOUS)) {
-            struct cf_live payload = {.user = region->start,
-                                         .bytes = region->end - region->start};
-            payload.at = cf_mem_span(mem, region->start, &payload.readable);
-            if (payload.at != NULL) {
-                if (payload.readable > payload.bytes)
-                    payload.readable = payload.bytes;
-                look_through(types, &payload, 0);
-            }
-        }
+        if ((is_module || (behind_module && region->kind == CF_REGION_ANONYMOUS)) &&
+            !look_at_range(types, region->start, region->end))
+            return false;
         behind_module = is_module && i + 1 < cf_mem_nr_regions(mem) &&
                         cf_mem_region(mem, i + 1)->start == region->end;
     }
+    return true;
 }
 
-/* Stacks and thread-local storage: where functions and threads hold their buffers. */
-static void look_at_stacks(struct cf_types *types) {
+/* Stacks and thread-local storage: where functions and threads hold their buffers. False:
+ * cancelled. */
+static bool look_at_stacks(struct cf_types *types) {
     const struct cf_roots *roots = types->input.roots;
     const struct cf_core *core = cf_mem_core(types->input.mem);
     struct cf_rss_guard guard = cf_rss_guard_make(core, cf_core_file_bytes(core), 1);
     for (size_t i = 0; roots != NULL && i < roots->rows.len; i++) {
         const struct cf_root *root = &roots->rows.items[i];
         cf_rss_guard_step(&guard);
-        if (root->kind != CF_ROOT_STACK && root->kind != CF_ROOT_TLS)
-            continue;
-        struct cf_live payload = {.user = root->start, .bytes = root->end - root->start};
-        payload.at = cf_mem_span(types->input.mem, root->start, &payload.readable);
-        if (payload.at == NULL)
-            continue;
-        if (payload.readable > payload.bytes)
-            payload.readable = payload.bytes;
-        look_through(types, &payload, 0);
+        if ((root->kind == CF_ROOT_STACK || root->kind == CF_ROOT_TLS) &&
+            !look_at_range(types, root->start, root->end))
+            return false;
     }
+    return true;
 }
 
-void cf_types_look_at_roots(struct cf_types *types) {
-    look_at_modules(types);
-    look_at_stacks(types);
+bool cf_types_look_at_roots(struct cf_types *types) {
+    return look_at_modules(types) && look_at_stacks(types);
 }

@@ -11,12 +11,14 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/context.h"
 #include "base/err.h"
 #include "types/typestate.h"
 
 enum {
     KEYS_MAX = 1 << 18,
     DROP_EACH = 1 << 22, /* chunks, two bytes each */
+    TICK_CHUNKS = 1 << 18,
     FILTER_BLOCKS_MAX = 1 << 14,
 };
 
@@ -222,7 +224,8 @@ int cf_types_new(const struct cf_types_input *input, struct cf_types **out, stru
     if (status != CF_OK)
         return status;
     cf_types_name_libc(types);
-    cf_types_look_at_roots(types);
+    if (!cf_types_look_at_roots(types))
+        return cf_err_cancelled(err);
     cf_types_look_at_threads(types);
     *out = types;
     types = NULL;
@@ -286,29 +289,37 @@ static inline void count_chunk(struct cf_types *types, uint32_t index, uint64_t 
     }
 }
 
-static void count_heap(struct cf_types *types, const struct cf_extent *extent,
-                       const uint64_t *reached) {
+/* False: cancelled. */
+static bool count_heap(const struct cf_context *ctx, struct cf_types *types,
+                       const struct cf_extent *extent, const uint64_t *reached) {
     const struct cf_planes *planes = types->input.resolver->planes;
     const uint16_t *next = types->table + cf_ranks_before_word(types->ranks, extent->plane_word);
     struct cf_live_walk walk = cf_live_walk(planes, extent->heap);
-    while (cf_live_walk_next(&walk))
+    for (uint64_t nr = 0; cf_live_walk_next(&walk); nr++) {
         count_chunk(types, *next++, extent->base + ((uint64_t)walk.unit << planes->unit_shift),
                     (uint64_t)walk.units << planes->unit_shift,
                     reached == NULL || cf_plane_bit(reached, extent->plane_word, walk.unit));
+        if (nr % TICK_CHUNKS == 0 && cf_tick(ctx))
+            return false;
+    }
+    return true;
 }
 
-void cf_types_count(struct cf_types *types, const struct cf_mark *mark) {
+int cf_types_count(const struct cf_context *ctx, struct cf_types *types,
+                   const struct cf_mark *mark, struct cf_err *err) {
     const struct cf_resolver *resolver = types->input.resolver;
     for (size_t i = 0; i < resolver->nr_extents; i++) {
         const struct cf_extent *extent = &resolver->extents[i];
         size_t number = extent->first_number;
-        if (extent->heap != NULL)
-            count_heap(types, extent, mark != NULL ? cf_mark_plane(mark) : NULL);
-        else if (!extent->mmapped->in_tcache)
+        if (extent->heap != NULL &&
+            !count_heap(ctx, types, extent, mark != NULL ? cf_mark_plane(mark) : NULL))
+            return cf_err_cancelled(err);
+        if (extent->heap == NULL && !extent->mmapped->in_tcache)
             count_chunk(types, cf_types_of(types, number), extent->start,
                         extent->end - extent->start, mark == NULL || cf_mark_reached(mark, number));
     }
     cf_scratch_drop(&types->scratch);
+    return CF_OK;
 }
 
 size_t cf_types_nr(const struct cf_types *types) {

@@ -79,6 +79,7 @@ struct cf_namer {
 struct cf_types;
 
 struct cf_types_input {
+    const struct cf_context *ctx;
     const struct cf_mem *mem;
     const struct cf_ptmalloc *pt; /* NULL: no tcaches are known */
     const struct cf_resolver *resolver;
@@ -88,7 +89,7 @@ struct cf_types_input {
 };
 
 /* Types as far as roots and glibc's own structures tell them; what chunks say comes by the visitor.
- * Two bytes a live chunk, in a temporary file. Borrows all of `input`. CF_ENOMEM. */
+ * Two bytes a live chunk, in a temporary file. Borrows all of `input`. CF_ENOMEM, CF_ECANCELLED. */
 int cf_types_new(const struct cf_types_input *input, struct cf_types **out, struct cf_err *err);
 /* To be called once for each live chunk (reach/live.h); then all types are known. */
 struct cf_live_visitor cf_types_visitor(struct cf_types *types);
@@ -108,8 +109,9 @@ uint32_t cf_types_at(const struct cf_types *types, uint64_t addr);
 uint32_t cf_types_python_around(struct cf_types *types, uint64_t addr);
 
 /* Counts all live chunks into the types' sums, once. `mark` NULL: not examined; then nothing is
- * unreachable. */
-void cf_types_count(struct cf_types *types, const struct cf_mark *mark);
+ * unreachable. CF_ECANCELLED; then the sums are of a part. */
+int cf_types_count(const struct cf_context *ctx, struct cf_types *types,
+                   const struct cf_mark *mark, struct cf_err *err);
 
 /* Types known so far, type 0 included; rows are borrowed until the next new type. */
 size_t cf_types_nr(const struct cf_types *types);

@@ -103,8 +103,8 @@ size_t cf_types_buffer_at(const struct cf_types *types, uint64_t word, uint64_t 
 
 /* owned.c: what the chunk says of others. */
 void cf_types_look_for_owned(struct cf_types *types, const struct cf_live *payload);
-/* What everything outside the chunks says of them. */
-void cf_types_look_at_roots(struct cf_types *types);
+/* What everything outside the chunks says of them. False: cancelled. */
+bool cf_types_look_at_roots(struct cf_types *types);
 
 /* libcown.c */
 enum {

@@ -96,10 +96,43 @@ void rw_prepare(struct rootworld *w) {
     }
     w->reach.pointerless = &w->pointerless;
     w->reach.nr_pointerless = w->pointerless != 0;
-    assert_int_equal(cf_reach_prepare(w->mem, w->map, &w->reach, &err), CF_OK);
+    assert_int_equal(cf_reach_prepare(NULL, w->mem, w->map, &w->reach, &err), CF_OK);
 }
 
 void rw_mark(struct rootworld *w) {
     rw_prepare(w);
     assert_int_equal(cf_reach_follow(NULL, &w->reach, NULL, NULL), CF_OK);
+}
+
+struct patience {
+    unsigned left;  /* calls until it is enough */
+    unsigned after; /* calls after that */
+};
+
+static int lose_patience(void *user, const char *stage, uint64_t done, uint64_t total) {
+    struct patience *patience = user;
+    (void)stage, (void)done, (void)total;
+    if (patience->left == 0)
+        patience->after++;
+    else
+        patience->left--;
+    return patience->left == 0;
+}
+
+void rw_cancel_each_time(int (*pass)(void *arg, const struct cf_context *ctx, struct cf_err *err),
+                         void *arg, unsigned least) {
+    for (unsigned nr = 1;; nr++) {
+        struct patience patience = {.left = nr};
+        const struct cf_context ctx = {.user = &patience, .progress = lose_patience};
+        struct cf_err err = {.status = CF_OK};
+        int status = pass(arg, &ctx, &err);
+        if (patience.left > 0) {
+            assert_int_equal(status, CF_OK);
+            assert_true(nr > least);
+            return;
+        }
+        assert_int_equal(status, CF_ECANCELLED);
+        assert_int_equal(err.status, CF_ECANCELLED);
+        assert_int_equal(patience.after, 0);
+    }
 }

@@ -63,4 +63,9 @@ void rw_prepare(struct rootworld *w);
 /* The same, and what is reached. */
 void rw_mark(struct rootworld *w);
 
+/* Cancels `pass` at the first call of progress, the second, ... until it is done before that; each
+ * time it has to end at once. It was asked `least` times at the least. */
+void rw_cancel_each_time(int (*pass)(void *arg, const struct cf_context *ctx, struct cf_err *err),
+                         void *arg, unsigned least);
+
 #endif

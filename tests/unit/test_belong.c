@@ -70,7 +70,7 @@ static void settle(struct world *w) {
     assert_int_equal(cf_types_new(&input, &w->types, &err), CF_OK);
     const struct cf_live_visitor visitor = cf_types_visitor(w->types);
     (void)cf_live_visit(NULL, w->root->mem, &w->root->reach.ranks, &visitor, 1, NULL);
-    cf_types_count(w->types, w->root->reach.mark);
+    assert_int_equal(cf_types_count(NULL, w->types, w->root->reach.mark, &err), CF_OK);
     const struct cf_belong_input belong = {
         .reach = &w->root->reach, .source = w->root, .name = name_root,
     };
@@ -221,6 +221,58 @@ static void a_long_list_is_one_owners(void **state) {
     end(&w);
 }
 
+struct named {
+    struct world *world;
+    struct cf_types_input input;
+};
+
+/* The types of a list, from its chunks to whose memory they are. */
+static int name_all(void *arg, const struct cf_context *ctx, struct cf_err *err) {
+    struct named *named = arg;
+    struct rootworld *root = named->world->root;
+    struct cf_size_types sizes = {0};
+    cf_types_free(named->world->types);
+    named->world->types = NULL;
+    named->input.ctx = ctx;
+    int status = cf_types_new(&named->input, &named->world->types, err);
+    if (status == CF_OK) {
+        const struct cf_live_visitor visitor = cf_types_visitor(named->world->types);
+        status = cf_live_visit(ctx, root->mem, &root->reach.ranks, &visitor, 1, err);
+    }
+    if (status == CF_OK)
+        status = cf_types_count(ctx, named->world->types, root->reach.mark, err);
+    const struct cf_belong_input belong = {
+        .reach = &root->reach, .source = root, .name = name_root,
+    };
+    if (status == CF_OK)
+        status = cf_belong_count(ctx, &belong, named->world->types, err);
+    if (status == CF_OK)
+        status = cf_size_types_count(ctx, &sizes, named->world->types, &root->reach.ranks, err);
+    cf_size_types_fini(&sizes);
+    return status;
+}
+
+static void naming_ends_when_it_is_told_to(void **state) {
+    (void)state;
+    static const struct cf_namer namer = {.symbol = test_symbol};
+    struct world w = begin(LONG);
+    uint64_t before = add_session(&w);
+    rw_root(w.root, CF_ROOT_GLOBAL, 0, before);
+    for (size_t i = 1; i < LONG; i++) {
+        uint64_t next = rw_add(w.root, 2);
+        rw_point(w.root, before, 1, next);
+        before = next;
+    }
+    rw_mark(w.root);
+    struct named named = {.world = &w, .input = {
+        .mem = w.root->mem, .resolver = cf_mark_resolver(w.root->reach.mark),
+        .ranks = &w.root->reach.ranks, .namer = &namer,
+    }};
+    rw_cancel_each_time(name_all, &named, 6); /* each pass asks once at the least */
+    assert_int_equal(chunks_of(&w, "memory of session_ops"), LONG - 1);
+    end(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_nearest_name_on_the_way_counts),
@@ -228,6 +280,7 @@ int main(void) {
         cmocka_unit_test(stacks_and_places_without_a_name_own_nothing),
         cmocka_unit_test(only_an_object_says_more_than_a_buffers_looks),
         cmocka_unit_test(a_long_list_is_one_owners),
+        cmocka_unit_test(naming_ends_when_it_is_told_to),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

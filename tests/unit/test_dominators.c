@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "reach/dominators.h"
+#include "reach/leaks.h"
 #include "reach/retained.h"
 #include "reach/stops.h"
 #include "rootworld.h"
@@ -25,7 +26,7 @@ static struct cf_retained find(struct rootworld *w) {
     };
     cf_dominators_fini(&dominators);
     assert_int_equal(cf_dominators_find(NULL, &input, &dominators, NULL), CF_OK);
-    assert_int_equal(cf_retained_find(&retained, &dominators, NULL), CF_OK);
+    assert_int_equal(cf_retained_find(NULL, &retained, &dominators, NULL), CF_OK);
     return retained;
 }
 
@@ -374,6 +375,51 @@ static void long_lists_need_neither_depth_nor_time(void **state) {
     rootworld_free(w);
 }
 
+static int find_dominators(void *arg, const struct cf_context *ctx, struct cf_err *err) {
+    const struct rootworld *w = arg;
+    const struct cf_dominators_input input = {
+        .links = &w->reach.links, .roots = w->reach.roots.rows.items, .words = &w->reach.words,
+        .nr_reached = w->reach.paths->nr,
+    };
+    cf_dominators_fini(&dominators);
+    return cf_dominators_find(ctx, &input, &dominators, err);
+}
+
+static int find_retained(void *arg, const struct cf_context *ctx, struct cf_err *err) {
+    struct cf_retained retained = {.rows = {0}};
+    (void)arg;
+    int status = cf_retained_find(ctx, &retained, &dominators, err);
+    cf_retained_fini(&retained);
+    return status;
+}
+
+static int find_leaks(void *arg, const struct cf_context *ctx, struct cf_err *err) {
+    const struct rootworld *w = arg;
+    const struct cf_leaks_input input = {.mark = w->reach.mark, .links = &w->reach.links};
+    struct cf_leaks leaks = {.rows = {0}};
+    int status = cf_leaks_find(ctx, &leaks, &input, err);
+    cf_leaks_fini(&leaks);
+    return status;
+}
+
+/* Half of the chunks are a list, the others are lost. */
+static void passes_end_when_they_are_told_to(void **state) {
+    (void)state;
+    enum { LIST = 300000 };
+    struct rootworld *w = rootworld_new(CF_MACHINE_X86_64, 2 * LIST,
+                                        (uint64_t)2 * LIST * 32 + PAGE);
+    for (size_t i = 0; i < 2 * LIST; i++)
+        (void)rw_add(w, 2);
+    for (size_t i = 0; i + 1 < LIST; i++)
+        rw_point(w, w->chunks[i].addr, 0, w->chunks[i + 1].addr);
+    rw_root(w, CF_ROOT_GLOBAL, 0, w->chunks[0].addr);
+    rw_mark(w);
+    rw_cancel_each_time(find_dominators, w, 2 * LIST / 65536);
+    rw_cancel_each_time(find_retained, w, 1);
+    rw_cancel_each_time(find_leaks, w, 2 * LIST / 65536);
+    rootworld_free(w);
+}
+
 static void stops_are_what_was_not_taken_out(void **state) {
     (void)state;
     enum { NR = 300000 };
@@ -421,6 +467,7 @@ int main(void) {
         cmocka_unit_test(payloads_of_a_list_that_are_shared_hang_on_the_root),
         cmocka_unit_test(rings_and_trees_with_ways_back_are_judged),
         cmocka_unit_test(long_lists_need_neither_depth_nor_time),
+        cmocka_unit_test(passes_end_when_they_are_told_to),
         cmocka_unit_test(stops_are_what_was_not_taken_out),
         cmocka_unit_test(nothing_reached_is_no_row),
     };

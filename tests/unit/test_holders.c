@@ -25,7 +25,7 @@ static void finish(struct rootworld *w) {
 static void settle(struct rootworld *w) {
     struct cf_err err;
     rw_mark(w);
-    assert_int_equal(cf_holders_find(&holders, w->mem, &w->reach, &err), CF_OK);
+    assert_int_equal(cf_holders_find(NULL, &holders, w->mem, &w->reach, &err), CF_OK);
 }
 
 /* The way to `addr` is the root, then the chunks `hops`, ended by 0. */

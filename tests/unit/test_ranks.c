@@ -40,7 +40,7 @@ static void a_rank_is_the_number_of_live_chunks_before(void **state) {
         const struct cf_resolver *resolver = cf_mark_resolver(w->reach.mark);
         struct cf_ranks ranks = {0};
         size_t live = 0;
-        assert_int_equal(cf_ranks_init(&ranks, resolver, NULL), CF_OK);
+        assert_int_equal(cf_ranks_init(NULL, &ranks, resolver, NULL), CF_OK);
         for (size_t i = 0; i < w->nr_chunks; i++) {
             size_t number = cf_resolver_number_at(resolver, w->chunks[i].addr);
             if (w->chunks[i].state != CF_CHUNK_LIVE) {
@@ -71,7 +71,7 @@ static void an_mmapped_chunk_in_a_tcache_is_not_live(void **state) {
     rw_mark(w);
     struct cf_ranks ranks = {0};
     const struct cf_resolver *resolver = cf_mark_resolver(w->reach.mark);
-    assert_int_equal(cf_ranks_init(&ranks, resolver, NULL), CF_OK);
+    assert_int_equal(cf_ranks_init(NULL, &ranks, resolver, NULL), CF_OK);
     assert_int_equal(cf_ranks_of(&ranks, cf_resolver_number_at(resolver, MMAPPED_AT)),
                      CF_NO_CHUNK);
     assert_int_equal(cf_ranks_of(&ranks, resolver->nr_numbers), CF_NO_CHUNK);

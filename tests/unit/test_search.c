@@ -64,7 +64,8 @@ static void what_the_search_reaches_is_what_the_definition_says(void **state) {
         const struct cf_ranks *ranks = &w->reach.ranks;
         for (size_t rank = 0; rank < ranks->nr; rank++, all++) {
             size_t number = cf_ranks_number(ranks, rank), position;
-            cf_paths_find(w->reach.paths, &rank, 1, &position);
+            assert_int_equal(cf_paths_find(NULL, w->reach.paths, &rank, 1, &position, NULL),
+                             CF_OK);
             assert_int_equal(position != CF_NO_POSITION, reached[rank]);
             uint64_t user = cf_resolver_chunk(ranks->resolver,
                                               cf_resolver_extent_of(ranks->resolver, number),
@@ -138,10 +139,14 @@ static void ways_are_the_shortest(void **state) {
         uint32_t *steps = distances(&w->reach.links, w);
         for (size_t rank = 0; rank < w->reach.ranks.nr; rank++) {
             size_t position;
-            cf_paths_find(w->reach.paths, &rank, 1, &position);
+            assert_int_equal(cf_paths_find(NULL, w->reach.paths, &rank, 1, &position, NULL),
+                             CF_OK);
             assert_int_equal(position != CF_NO_POSITION, steps[rank] != 0);
-            if (steps[rank] != 0)
-                assert_int_equal(cf_paths_end(w->reach.paths, position).nr_chunks, steps[rank]);
+            if (steps[rank] == 0)
+                continue;
+            struct cf_path_end end;
+            assert_int_equal(cf_paths_end(NULL, w->reach.paths, position, &end, NULL), CF_OK);
+            assert_int_equal(end.nr_chunks, steps[rank]);
         }
         free(steps);
         rootworld_free(w);
