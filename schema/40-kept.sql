@@ -59,7 +59,7 @@ CREATE VIEW v_waste AS SELECT arena_id, class, class_order, bytes FROM waste;
 INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_waste', '', '', 'The waterfall: every resident byte of the heaps in the first class that fits. The eight rows of an arena sum to its resident_bytes exactly; the rows whose arena_id is NULL are those of all arenas together.'),
 ('v_waste', 'arena_id', 'id', 'Arena; NULL: all of them.'),
-('v_waste', 'class', 'text', 'live: in live chunks; overhead: malloc''s own structures and fences; releasable: malloc_trim(0) would give it back now; pinned: dead, but on a page with live bytes; top: in an arena''s top; cached: in fastbins and thread caches; cache-pinned: dead, no live byte on the page, but chunks in fastbins or thread caches; edge: other dead bytes, beside headers of free chunks and at the ends of heaps.'),
+('v_waste', 'class', 'text', 'live: in live chunks; overhead: malloc''s own structures and fences; releasable: malloc_trim(0) would give it back now; pinned: dead, but on a page with live bytes; top: in an arena''s top; cached: in fastbins and thread caches; cache-pinned: dead, no live byte on the page, but chunks in fastbins or thread caches; edge: other dead bytes, on pages with the header of a free chunk or a heap''s end, or in free chunks that malloc_trim would merge with a top.'),
 ('v_waste', 'class_order', 'count', 'Place of the class in that order, from 1.'),
 ('v_waste', 'bytes', 'bytes', 'Resident bytes; NULL when nothing says what is resident.');
 
@@ -76,7 +76,7 @@ CREATE VIEW v_page_keeper AS SELECT arena_id, keeper, pages, dead_bytes FROM pag
 INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_page_keeper', '', '', 'Who keeps the resident pages whose dead bytes malloc_trim(0) would not return: one row for each arena and set of keepers that have a byte on the page. The dead bytes of an arena''s rows sum to v_waste pinned + top + cached + cache-pinned + edge, exactly; the rows whose arena_id is NULL are those of all arenas together. Empty when nothing says what is resident.'),
 ('v_page_keeper', 'arena_id', 'id', 'Arena; NULL: all of them.'),
-('v_page_keeper', 'keeper', 'text', 'live, tcache, fastbin, or several of these; where none of them has a byte on the page: top: an arena''s top; overhead: malloc''s own structures and end markers; header: the header of a free chunk, whose page malloc_trim does not return.'),
+('v_page_keeper', 'keeper', 'text', 'live, tcache, fastbin, or several of these; where none of them has a byte on the page: top: an arena''s top, or free chunks that malloc_trim would merge with it; overhead: malloc''s own structures and end markers; header: the header of a free chunk, whose page malloc_trim does not return.'),
 ('v_page_keeper', 'pages', 'pages', 'Resident pages.'),
 ('v_page_keeper', 'dead_bytes', 'bytes', 'Dead bytes on them, but what malloc_trim(0) returns.');
 

@@ -210,7 +210,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'releasable_bytes', 'bytes', 'What malloc_trim(0) would give back.'),
 ('v_fact', 'pinned_bytes', 'bytes', 'Dead bytes on pages that live chunks keep.'),
 ('v_fact', 'top_cached_bytes', 'bytes', 'Resident bytes of tops, tcaches and fastbins.'),
-('v_fact', 'edge_bytes', 'bytes', 'Resident free bytes in pieces that fill no whole page.'),
+('v_fact', 'edge_bytes', 'bytes', 'Resident free bytes on pages that nothing live or cached keeps (v_waste edge).'),
 ('v_fact', 'cache_pinned_bytes', 'bytes', 'Resident free bytes on pages that no live chunk keeps, but chunks in caches.'),
 ('v_fact', 'stuck_bytes', 'bytes', 'Of retained_free_bytes, what malloc_trim(0) would not give back.'),
 ('v_fact', 'top_resident_bytes', 'bytes', 'Resident bytes of tops on pages without live chunks, but what malloc_trim(0) gives back.'),

@@ -11,7 +11,7 @@ WITH meaning (place, class, label, meaning) AS (
            (5, 'top', 'top', 'free, at the upper ends of arenas'),
            (6, 'cached', 'cached', 'free, in tcaches and fastbins'),
            (7, 'cache-pinned', 'cache-pinned', 'free, on pages with cached chunks alone'),
-           (8, 'edge', 'edge', 'free, in pieces of less than a page'),
+           (8, 'edge', 'edge', 'free, beside tops and headers'),
            (9, 'overhead', 'overhead', 'malloc''s headers and end markers')
 ), part (class, bytes) AS (
     SELECT class, bytes FROM v_waste WHERE arena_id IS NULL

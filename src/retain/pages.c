@@ -59,6 +59,7 @@ struct sweep {
     uint64_t limit;           /* chunks that end below it go the short way */
     const struct cf_trim_range *range; /* the first that ends above `at`; a sentinel ends them */
     const struct cf_trim_range *ranges_end;
+    uint64_t joins_from; /* dead bytes from here on merge with the top; UINT64_MAX: none */
     enum cf_resident resident;
     uint64_t resident_until;   /* `resident` holds for [at, here) */
     struct cf_pinner *pinners; /* live chunks that touch the page; only the last can go on */
@@ -109,6 +110,7 @@ static int finish_page(struct sweep *s, struct cf_err *err) {
     page->heap = s->heap;
     page->start = cf_align_down(s->at - 1, s->page_bytes);
     page->pages = 1;
+    page->joins_top = s->at > s->joins_from;
     page->resident =
         resident_at(s, page->start < s->heap->start ? s->heap->start : page->start);
     int status = visit_span(s, page, err);
@@ -125,7 +127,9 @@ static int finish_page(struct sweep *s, struct cf_err *err) {
 /* Whole pages of one part, from a page's start; a span for each stretch of like residency. */
 static int fill_pages(struct sweep *s, uint64_t end, enum cf_page_part part, struct cf_err *err) {
     while (s->at < end) {
-        struct cf_page_span span = {.heap = s->heap, .start = s->at};
+        struct cf_page_span span = {
+            .heap = s->heap, .start = s->at, .joins_top = s->at >= s->joins_from,
+        };
         span.resident = resident_at(s, s->at);
         uint64_t stop = end;
         if (s->resident_until < end)
@@ -239,6 +243,12 @@ static int sweep_heap(struct sweep *s, const struct cf_trim *trim, const struct 
     s->at = heap->start;
     s->page_end = cf_align_down(heap->start, s->page_bytes) + s->page_bytes;
     s->resident_until = 0;
+    s->joins_from = UINT64_MAX;
+    if (heap->top != 0 && heap->arena_id < trim->nr_arenas) {
+        uint64_t top_start = trim->arenas[heap->arena_id].top_start;
+        if (top_start >= heap->start && top_start <= heap->top)
+            s->joins_from = top_start;
+    }
     s->range = s->ranges_end = trim->ranges.items;
     if (trim->ranges.len > 0) {
         s->range += cf_trim_lower_bound(trim, heap->start);

@@ -19,6 +19,7 @@
 #ifndef CF_RETAIN_PAGES_H
 #define CF_RETAIN_PAGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,6 +47,8 @@ struct cf_page_span {
     uint64_t pages;
     uint64_t parts[CF_NR_PARTS]; /* bytes, of all pages together; sum: what the heap has here */
     enum cf_resident resident;
+    bool joins_top; /* free and fast bytes here would merge with the arena's top (trim.h), which
+                       malloc_trim(0) does not return */
 };
 
 enum cf_page_class {

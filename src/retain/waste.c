@@ -45,15 +45,16 @@ void cf_waste_fini(struct cf_waste *waste) {
     waste->arenas = NULL;
 }
 
-static unsigned keeper_of(const uint64_t *parts) {
+static unsigned keeper_of(const struct cf_page_span *span) {
+    const uint64_t *parts = span->parts;
     unsigned keeper = (parts[CF_PART_LIVE] > 0 ? CF_KEEPER_LIVE : 0) |
                       (parts[CF_PART_TCACHE] > 0 ? CF_KEEPER_TCACHE : 0) |
-                      (parts[CF_PART_FAST] > 0 ? CF_KEEPER_FAST : 0);
+                      (parts[CF_PART_FAST] > 0 && !span->joins_top ? CF_KEEPER_FAST : 0);
     if (keeper != 0)
         return keeper;
-    return parts[CF_PART_TOP] > 0        ? CF_KEEPER_TOP
-           : parts[CF_PART_OVERHEAD] > 0 ? CF_KEEPER_OVERHEAD
-                                         : CF_KEEPER_HEADER;
+    return parts[CF_PART_TOP] > 0 || span->joins_top ? CF_KEEPER_TOP
+           : parts[CF_PART_OVERHEAD] > 0             ? CF_KEEPER_OVERHEAD
+                                                     : CF_KEEPER_HEADER;
 }
 
 static void add_keeper(struct cf_waste_sum *sum, const struct cf_page_span *span) {
@@ -62,7 +63,7 @@ static void add_keeper(struct cf_waste_sum *sum, const struct cf_page_span *span
                     parts[CF_PART_FREE];
     if (dead == 0)
         return;
-    struct cf_kept_pages *kept = &sum->keepers[keeper_of(parts)];
+    struct cf_kept_pages *kept = &sum->keepers[keeper_of(span)];
     kept->pages += span->pages;
     kept->dead_bytes += dead;
 }

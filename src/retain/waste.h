@@ -34,7 +34,8 @@ enum cf_waste_class {
 const char *cf_waste_class_name(enum cf_waste_class waste_class); /* static */
 
 /* Who keeps a resident page: those of the first three that have a byte on it, and where none has,
- * a top, else overhead (fences, heap_info, the piece's end), else the header of a free chunk. */
+ * a top (also one that what is free below it would join), else overhead (fences, heap_info, the
+ * piece's end), else the header of a free chunk. */
 enum cf_keeper {
     CF_KEEPER_LIVE = 1,
     CF_KEEPER_TCACHE = 2,

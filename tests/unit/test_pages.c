@@ -212,6 +212,7 @@ struct slow {
     uint64_t pinned[MOST_CHUNKS];
     size_t nr_live;
     uint64_t base;
+    uint64_t top_start; /* with what merges into it */
     uint64_t waste[CF_NR_WASTE_CLASSES];
     struct cf_kept_pages keepers[CF_NR_KEEPERS];
     uint64_t live_of_class[CF_NR_PAGE_CLASSES];
@@ -280,11 +281,12 @@ static enum cf_waste_class waste_of(char byte, bool page_lives, enum cf_waste_cl
                          : CF_WASTE_CACHED;
 }
 
-static void count_keeper(struct slow *slow, const uint64_t of[256], uint64_t dead) {
-    unsigned beside = of['T'] > 0 ? CF_KEEPER_TOP : of['O'] > 0 ? CF_KEEPER_OVERHEAD
-                                                                : CF_KEEPER_HEADER;
+static void count_keeper(struct slow *slow, const uint64_t of[256], uint64_t dead, bool joins) {
+    unsigned beside = of['T'] > 0 || joins ? CF_KEEPER_TOP
+                      : of['O'] > 0        ? CF_KEEPER_OVERHEAD
+                                           : CF_KEEPER_HEADER;
     unsigned chunks = (of['L'] > 0) * CF_KEEPER_LIVE + (of['t'] > 0) * CF_KEEPER_TCACHE +
-                      (of['f'] > 0) * CF_KEEPER_FAST;
+                      (of['f'] > 0 && !joins) * CF_KEEPER_FAST;
     struct cf_kept_pages *kept = &slow->keepers[chunks > 0 ? chunks : beside];
     kept->pages++;
     kept->dead_bytes += dead;
@@ -312,7 +314,7 @@ static void count_page(struct slow *slow, size_t page, char resident) {
     enum cf_waste_class free_class =
         of['t'] + of['f'] > 0 ? CF_WASTE_CACHE_PINNED : CF_WASTE_EDGE;
     if (dead > of['r'])
-        count_keeper(slow, of, dead - of['r']);
+        count_keeper(slow, of, dead - of['r'], slow->base + page + PAGE > slow->top_start);
     for (size_t i = page; i < page + PAGE; i++)
         if (slow->byte[i] != 0)
             slow->waste[waste_of(slow->byte[i], lives, free_class)]++;
@@ -320,11 +322,13 @@ static void count_page(struct slow *slow, size_t page, char resident) {
         share_page(slow, page, dead - of['r']);
 }
 
-static void count_slowly(struct slow *slow, const struct cf_trim *trim) {
+static void count_slowly(struct slow *slow, const struct cf_trim *trim, uint32_t arena_id) {
     for (size_t r = 0; r < trim->ranges.len; r++) {
         const struct cf_trim_range *range = &trim->ranges.items[r];
         memset(slow->byte + (range->addr - slow->base), 'r', range->bytes);
     }
+    uint64_t top_start = trim->arenas[arena_id].top_start;
+    slow->top_start = top_start != 0 ? top_start : UINT64_MAX;
     for (size_t page = 0; page < HEAP_BYTES; page += PAGE)
         count_page(slow, page, slow->pages[page / PAGE]);
 }
@@ -381,7 +385,7 @@ static void random_heaps_are_counted_as_byte_by_byte(void **state) {
         struct toy_residency pages = {slow->base, PAGE, slow->pages};
         struct cf_residency residency = toy_residency(&pages);
         struct result *result = run(map, &residency);
-        count_slowly(slow, &result->trim);
+        count_slowly(slow, &result->trim, heap.arena_id);
         compare(slow, result, heap.arena_id);
         result_free(result);
         cf_chunkmap_free(map);
