@@ -92,7 +92,9 @@ CREATE TABLE anomaly (
     heap_id INTEGER,
     address INTEGER,
     file_offset INTEGER,
-    detail TEXT NOT NULL
+    detail TEXT NOT NULL,
+    in_flux INTEGER NOT NULL DEFAULT 0,
+    thread_id INTEGER
 );
 CREATE INDEX anomaly_address ON anomaly (address);
 CREATE INDEX anomaly_heap ON anomaly (heap_id);
@@ -101,7 +103,9 @@ CREATE INDEX anomaly_arena ON anomaly (arena_id);
 CREATE VIEW v_anomaly AS
 SELECT anomaly_id, source, code, is_corruption, arena_id, heap_id,
        address, iif(address IS NULL, NULL, printf('0x%x', address)) AS address_hex,
-       file_offset, detail
+       file_offset, detail, in_flux, thread_id,
+       (SELECT f.function FROM frame f WHERE f.thread_id = anomaly.thread_id
+            AND f.function IS NOT NULL ORDER BY f.frame LIMIT 1) AS function
 FROM anomaly;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
@@ -115,4 +119,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_anomaly', 'address', 'address', 'Where, in the process; NULL: nowhere.'),
 ('v_anomaly', 'address_hex', 'hex', 'address as text.'),
 ('v_anomaly', 'file_offset', 'bytes', 'Where, in the core file; NULL for the heap''s.'),
-('v_anomaly', 'detail', 'text', 'What was found and what was expected.');
+('v_anomaly', 'detail', 'text', 'What was found and what was expected.'),
+('v_anomaly', 'in_flux', '0/1', '1: no corruption, but what an operation of malloc leaves until it is done: a thread stands in it, and has the chunks in hand.'),
+('v_anomaly', 'thread_id', 'id', 'That thread; NULL: none.'),
+('v_anomaly', 'function', 'text', 'The innermost function in which it stands, as far as its name is known.');

@@ -241,7 +241,9 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_advice', 'sql', 'text', 'The query behind the number.');
 
 CREATE VIEW v_anomaly_kind AS
-SELECT source, code, count(*) AS times, is_corruption, min(detail) AS example
+SELECT source, code, count(*) AS times, is_corruption,
+       min(detail || iif(in_flux, printf('; thread %d is at it', thread_id) ||
+                                  coalesce(', in ' || function, ''), '')) AS example
 FROM v_anomaly GROUP BY source, code, is_corruption
 ORDER BY is_corruption DESC, times DESC, code;
 

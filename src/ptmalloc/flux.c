@@ -102,11 +102,12 @@ static bool thread_explains_chunk(const struct judge *judge, const struct cf_sta
             has_in_hand(judge, standing, addr + size));
 }
 
-static bool some_thread_explains(const struct judge *judge, uint64_t addr) {
+/* NULL: no thread does. */
+static const struct cf_standing *who_explains(const struct judge *judge, uint64_t addr) {
     for (size_t i = 0; i < judge->nr; i++)
         if (thread_explains_chunk(judge, &judge->standing[i], addr))
-            return true;
-    return false;
+            return &judge->standing[i];
+    return NULL;
 }
 
 /* A thread may be at the arena: its mutex, the first word of malloc_state, is taken. */
@@ -173,18 +174,27 @@ static void add_unmet(const struct judge *judge, uint32_t arena_id, struct hands
     }
 }
 
-static bool sums_are_in_hand(const struct judge *judge, const struct cf_anomaly *anomaly) {
+/* Whoever has most of the chunks: one thread is at an arena at a time. NULL: the sums are not what
+ * threads have in hand. */
+static const struct cf_standing *who_has_sums(const struct judge *judge,
+                                              const struct cf_anomaly *anomaly) {
+    const struct cf_standing *most = judge->standing;
+    size_t nr_most = 0;
     struct hands hands = {.nr = 0};
     add_unmet(judge, anomaly->arena_id, &hands);
     for (size_t i = 0; i < judge->nr; i++) {
         const struct cf_standing *standing = &judge->standing[i];
+        size_t before = hands.nr;
         for (size_t k = 0; k < standing->nr_words; k++) {
             add_hand(judge, anomaly->arena_id, standing->words[k], &hands);
             add_hand(judge, anomaly->arena_id,
                      standing->words[k] - 2 * judge->pt->word_bytes, &hands);
         }
+        most = hands.nr - before > nr_most ? standing : most;
+        nr_most = hands.nr - before > nr_most ? hands.nr - before : nr_most;
     }
-    return hands.chunks == anomaly->excess_chunks && hands.bytes == anomaly->excess_bytes;
+    bool fits = hands.chunks == anomaly->excess_chunks && hands.bytes == anomaly->excess_bytes;
+    return fits ? most : NULL;
 }
 
 /* ---- caches ---- */
@@ -200,13 +210,16 @@ static const struct cf_standing *owner_of(const struct judge *judge, uint64_t tc
     return NULL;
 }
 
-static bool cache_is_in_hand(const struct judge *judge, const struct cf_anomaly *anomaly) {
+static const struct cf_standing *who_has_cache(const struct judge *judge,
+                                               const struct cf_anomaly *anomaly) {
     const struct cf_standing *owner = owner_of(judge, anomaly->tcache);
     if (owner == NULL)
-        return false;
-    if (kind_of(anomaly->code) == KIND_CACHE)
-        return has_in_hand(judge, owner, anomaly->addr);
-    return anomaly->excess_chunks <= CACHE_SLIP && anomaly->excess_chunks >= -CACHE_SLIP;
+        return NULL;
+    bool is_count = kind_of(anomaly->code) == KIND_CACHE_COUNT;
+    bool fits = is_count ? anomaly->excess_chunks <= CACHE_SLIP &&
+                               anomaly->excess_chunks >= -CACHE_SLIP
+                         : has_in_hand(judge, owner, anomaly->addr);
+    return fits ? owner : NULL;
 }
 
 /* ---- freed twice ---- */
@@ -239,27 +252,32 @@ void cf_flux_name_freed_twice(struct cf_ptmalloc *pt, const struct cf_standing *
 
 /* ---- all ---- */
 
-/* The header that made the walk look for another place. */
-static bool was_in_hand_before(const struct judge *judge, const struct cf_anomaly *resumed) {
-    return resumed > judge->pt->anomalies.rows.items && resumed[-1].in_flux &&
-           resumed[-1].heap_id == resumed->heap_id &&
-           kind_of(resumed[-1].code) == KIND_CHUNK;
+/* Whoever explains the header that made the walk look for another place. */
+static const struct cf_standing *who_explains_before(const struct judge *judge,
+                                                     const struct cf_anomaly *resumed) {
+    const struct cf_anomaly *before = resumed - 1;
+    if (resumed == judge->pt->anomalies.rows.items || !before->in_flux ||
+        before->heap_id != resumed->heap_id || kind_of(before->code) != KIND_CHUNK)
+        return NULL;
+    return who_explains(judge, before->addr);
 }
 
-static bool is_in_hand(const struct judge *judge, const struct cf_anomaly *anomaly) {
+/* The thread whose operation leaves such a thing; NULL: none. */
+static const struct cf_standing *who_is_at(const struct judge *judge,
+                                           const struct cf_anomaly *anomaly) {
     switch (kind_of(anomaly->code)) {
     case KIND_RESUMED:
-        return was_in_hand_before(judge, anomaly);
+        return who_explains_before(judge, anomaly);
     case KIND_CACHE:
     case KIND_CACHE_COUNT:
-        return cache_is_in_hand(judge, anomaly);
+        return who_has_cache(judge, anomaly);
     case KIND_SUMS:
-        return is_locked(judge, anomaly) && sums_are_in_hand(judge, anomaly);
+        return is_locked(judge, anomaly) ? who_has_sums(judge, anomaly) : NULL;
     case KIND_TOP:
     case KIND_CHUNK:
-        return is_locked(judge, anomaly) && some_thread_explains(judge, anomaly->addr);
+        return is_locked(judge, anomaly) ? who_explains(judge, anomaly->addr) : NULL;
     default:
-        return false;
+        return NULL;
     }
 }
 
@@ -280,8 +298,11 @@ void cf_flux_judge(struct cf_ptmalloc *pt, const struct cf_standing *standing, s
         return;
     for (size_t i = 0; i < pt->anomalies.rows.len; i++) {
         struct cf_anomaly *anomaly = &pt->anomalies.rows.items[i];
-        if (anomaly->in_complete && nr_of_arena(pt, anomaly->arena_id) <= DEVIATIONS_MAX)
-            anomaly->in_flux = is_in_hand(&judge, anomaly);
+        if (!anomaly->in_complete || nr_of_arena(pt, anomaly->arena_id) > DEVIATIONS_MAX)
+            continue;
+        const struct cf_standing *at_it = who_is_at(&judge, anomaly);
+        anomaly->in_flux = at_it != NULL;
+        anomaly->thread = at_it != NULL ? at_it->thread : -1;
     }
     for (size_t i = 0; i < pt->anomalies.rows.len; i++)
         if (pt->anomalies.rows.items[i].in_flux)

@@ -250,6 +250,8 @@ static int insert_flaw(struct cf_insert *in, const char *source, const struct cf
     cf_insert_null(in);
     cf_insert_u64(in, flaw->offset);
     cf_insert_text(in, flaw->detail);
+    cf_insert_u64(in, false);
+    cf_insert_null(in);
     return cf_insert_row(in, err);
 }
 
@@ -263,6 +265,8 @@ static int insert_anomaly(struct cf_insert *in, const struct cf_anomaly *anomaly
     cf_insert_u64_if(in, anomaly->addr != 0, anomaly->addr);
     cf_insert_null(in);
     cf_insert_text(in, anomaly->detail);
+    cf_insert_u64(in, anomaly->in_flux);
+    cf_insert_u64_if(in, anomaly->in_flux, (uint64_t)anomaly->thread);
     return cf_insert_row(in, err);
 }
 
@@ -276,6 +280,8 @@ static int insert_contradiction(struct cf_insert *in, const struct cf_contradict
     cf_insert_u64_if(in, row->addr != 0, row->addr);
     cf_insert_null(in);
     cf_insert_text(in, row->detail);
+    cf_insert_u64(in, false);
+    cf_insert_null(in);
     return cf_insert_row(in, err);
 }
 
@@ -292,6 +298,8 @@ static int insert_shapes(struct cf_insert *in, const struct cf_malloc *found, st
     cf_insert_null(in);
     cf_insert_null(in);
     cf_insert_text(in, cf_malloc_layout_text(found));
+    cf_insert_u64(in, false);
+    cf_insert_null(in);
     return cf_insert_row(in, err);
 }
 
@@ -302,7 +310,7 @@ int cf_rows_anomaly(struct cf_db *db, const struct cf_ptmalloc *pt,
     CF_CLEANUP_INSERT struct cf_insert in = {0};
     int status = cf_insert_begin(&in, db, "anomaly",
                                  "source, code, is_corruption, arena_id, heap_id, address,"
-                                 " file_offset, detail",
+                                 " file_offset, detail, in_flux, thread_id",
                                  err);
     for (size_t i = 0; status == CF_OK && i < cf_core_nr_flaws(core); i++)
         status = insert_flaw(&in, "core", cf_core_flaw(core, i), err);

@@ -20,6 +20,10 @@ struct damaged {
 #define SAYS(text) "(SELECT headline FROM v_verdict) LIKE '%" text "%'"
 #define SUSPECT "(SELECT suspect_size FROM v_fact) = 2016 AND "                                    \
                 "(SELECT suspect_state FROM v_fact) = 'live' AND "
+/* What an operation leaves has a thread that is at it. */
+#define NOT_CORRUPT "(SELECT code FROM v_verdict) <> 'corrupt' AND NOT EXISTS (SELECT 1 FROM"      \
+                    " v_anomaly WHERE source = 'heap' AND code <> 'mmapped-count' AND"             \
+                    " (is_corruption OR NOT in_flux OR thread_id IS NULL OR arena_id IS NULL))"
 #define NONE_DEAD "NOT EXISTS (SELECT 1 FROM v_finding WHERE code = 'dead-caches')"
 
 static const struct damaged cases[] = {
@@ -41,7 +45,9 @@ static const struct damaged cases[] = {
     {"left-out-part", 4, "(SELECT confidence FROM v_verdict) = 'low' AND (SELECT bytes FROM"
                          " v_finding WHERE code = 'heap-partly-left-out') = 65536 AND"
                          " (SELECT count(*) FROM v_anomaly WHERE is_corruption) = 0"},
-    {"busy", 0, "(SELECT code FROM v_verdict) <> 'corrupt'"},
+    {"busy", 0, NOT_CORRUPT},
+    {"alone", 0, NOT_CORRUPT},
+    {"alone-damaged", 6, CORRUPT "(SELECT suspect_size FROM v_fact) = 3008"},
     {"busy-damaged", 6, CORRUPT "EXISTS (SELECT 1 FROM v_anomaly WHERE is_corruption)"},
     {"taken", 0, "(SELECT code FROM v_verdict) <> 'corrupt' AND (SELECT code FROM v_anomaly) ="
                  " 'free-not-binned'"},

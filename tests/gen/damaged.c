@@ -7,9 +7,12 @@
  * nothing; left-out and left-out-part take the heap itself out of the core; busy is caught while
  * eight threads are in malloc and free, busy-damaged with an overrun beside them; taken has a
  * chunk off its list in the hands of a function by malloc's name, astray in those of another.
+ * alone is caught while the only thread is in malloc or free, where it takes no lock;
+ * alone-damaged has an overrun beside it.
  */
 #include <assert.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <stdint.h>
@@ -159,6 +162,21 @@ static void take(int is_in_malloc) {
         sysmalloc(chunk, (void *)top);
 }
 
+/* Stopped from outside, wherever it stands. */
+static void be_alone(int is_damaged) {
+    char *p = opaque(malloc(3000));
+    (void)opaque(malloc(3000));
+    if (is_damaged)
+        memset(p, 'A', 3020);
+    pid_t self = getpid();
+    if (fork() == 0) {
+        usleep(300000);
+        (void)kill(self, SIGABRT);
+        _exit(0);
+    }
+    work((void *)(uintptr_t)self);
+}
+
 int main(int argc, char **argv) {
     const char *how = argc > 1 ? argv[1] : "";
     memset(opaque(malloc(100)), 1, 100);
@@ -183,6 +201,8 @@ int main(int argc, char **argv) {
         leave_out(strcmp(how, "left-out") == 0);
     else if (strcmp(how, "busy") == 0 || strcmp(how, "busy-damaged") == 0)
         be_busy(strcmp(how, "busy-damaged") == 0);
+    else if (strcmp(how, "alone") == 0 || strcmp(how, "alone-damaged") == 0)
+        be_alone(strcmp(how, "alone-damaged") == 0);
     else if (strcmp(how, "taken") == 0 || strcmp(how, "astray") == 0)
         take(strcmp(how, "taken") == 0);
     abort();

@@ -292,26 +292,26 @@ static const struct worth {
     {{NULL, 1, 40, 0, 0, 1, 1, 20}, "INSERT INTO meta VALUES ('abort_message', NULL)",
      "finding_id = 1 AND code = 'leak'", 1},
     {{NULL, 1, 40, 0, 0, 1, 1, 20},
-     "INSERT INTO anomaly VALUES (1, 'heap', 'x', 1, 0, 0, 4096, NULL, '')",
+     "INSERT INTO anomaly VALUES (1, 'heap', 'x', 1, 0, 0, 4096, NULL, '', 0, NULL)",
      "finding_id = 1 AND code = 'heap-damaged' AND title LIKE '%the first at 0x1000%' AND"
      " confidence = 'medium'", 1},
     /* two kinds of checks at one place, or the crash in malloc, leave no doubt */
     {{NULL, 1, 40, 0, 0, 1, 1, 20},
-     "INSERT INTO anomaly VALUES (1, 'heap', 'x', 1, 0, 0, 4096, NULL, ''),"
-     " (2, 'heap', 'y', 1, 0, 0, 4096, NULL, '')",
+     "INSERT INTO anomaly VALUES (1, 'heap', 'x', 1, 0, 0, 4096, NULL, '', 0, NULL),"
+     " (2, 'heap', 'y', 1, 0, 0, 4096, NULL, '', 0, NULL)",
      "finding_id = 1 AND code = 'heap-damaged' AND confidence = 'high'", 1},
     {{NULL, 1, 40, 0, 0, 1, 1, 20},
-     "INSERT INTO anomaly VALUES (1, 'heap', 'x', 1, 0, 0, 4096, NULL, '');"
+     "INSERT INTO anomaly VALUES (1, 'heap', 'x', 1, 0, 0, 4096, NULL, '', 0, NULL);"
      "INSERT INTO meta VALUES ('signal', 11);"
      "INSERT INTO thread (thread_id, tid, is_crashing) VALUES (3, 77, 1);"
      "INSERT INTO frame (thread_id, frame, pc, function) VALUES (3, 0, 1, '_int_malloc')",
      "finding_id = 1 AND code = 'heap-damaged' AND confidence = 'high'", 1},
     {{NULL, 1, 40, 0, 0, 1, 1, 20},
-     "INSERT INTO anomaly VALUES (1, 'heap', 'x', 1, 0, 0, 4096, NULL, ''),"
-     " (2, 'heap', 'x', 1, 0, 0, 4096, NULL, '')",
+     "INSERT INTO anomaly VALUES (1, 'heap', 'x', 1, 0, 0, 4096, NULL, '', 0, NULL),"
+     " (2, 'heap', 'x', 1, 0, 0, 4096, NULL, '', 0, NULL)",
      "finding_id = 1 AND code = 'heap-damaged' AND confidence = 'medium'", 1},
     {{NULL, 1, 40, 0, 0, 1, 1, 20},
-     "INSERT INTO anomaly VALUES (1, 'heap', 'x', 0, 0, 0, 4096, NULL, '')",
+     "INSERT INTO anomaly VALUES (1, 'heap', 'x', 0, 0, 0, 4096, NULL, '', 0, NULL)",
      "finding_id = 1 AND code = 'leak'", 1},
     {{NULL, 1, 70, 1, 0, 0, 1, 0},
      "UPDATE waste SET bytes = 65536 WHERE class = 'releasable'", "code = 'what-if-trim'", 0},

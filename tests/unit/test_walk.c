@@ -224,6 +224,45 @@ static void a_link_that_does_not_lead_back_is_found(void **state) {
 }
 
 /* Its links agree with each other, but no bin leads to it. */
+/* The first chunk of a heap that waits in such a list. */
+static uint64_t waiting_chunk(const struct walked *walked, enum cf_chunk_state state) {
+    for (unsigned i = 0; i < walked->heap.nr_chunks; i++)
+        if (walked->heap.chunks[i].state == state && walked->heap.chunks[i].usable_bytes == 0)
+            return walked->heap.chunks[i].addr;
+    return 0;
+}
+
+/* The row names the chunk that holds the link, not the garbage that it leads to; with mangled links
+ * and with plain ones. */
+static void a_broken_link_of_the_cached_is_its_holders(void **state) {
+    (void)state;
+    static const struct {
+        enum cf_chunk_state state;
+        const char *code;
+    } lists[] = {{CF_CHUNK_TCACHE, "tcache-not-met"}, {CF_CHUNK_FAST, "fast-not-met"}};
+    unsigned nr_plain = 0, nr_mangled = 0;
+    for (unsigned i = 0; i < 4 * NR_RELEASES; i++) {
+        struct walked walked;
+        set_up(&walked, i % 2 == 0 ? 8 : 4, releases[i / 4]);
+        uint64_t addr = waiting_chunk(&walked, lists[i / 2 % 2].state);
+        unsigned word = walked.fake.word;
+        if (addr != 0)
+            synth_put_word(walked.fake.synth, addr + 2 * word, 0x41414141);
+        walk(&walked);
+        if (addr != 0) {
+            const struct cf_anomaly *row = cf_ptmalloc_anomaly(walked.pt, 0);
+            assert_int_equal(cf_ptmalloc_nr_anomalies(walked.pt), 1);
+            assert_string_equal(row->code, lists[i / 2 % 2].code);
+            assert_int_equal(row->addr, addr);
+            assert_true(row->in_complete);
+            nr_mangled += walked.fake.mangled;
+            nr_plain += !walked.fake.mangled;
+        }
+        tear_down(&walked);
+    }
+    assert_true(nr_plain > 0 && nr_mangled > 0);
+}
+
 static void a_chunk_that_only_links_to_itself_is_not_binned(void **state) {
     (void)state;
     for (unsigned word = 4; word <= 8; word += 4) {
@@ -270,6 +309,7 @@ int main(void) {
         cmocka_unit_test(every_chunk_of_every_layout_is_what_it_is),
         cmocka_unit_test(only_late_releases_may_count_too_much),
         cmocka_unit_test(a_link_that_does_not_lead_back_is_found),
+        cmocka_unit_test(a_broken_link_of_the_cached_is_its_holders),
         cmocka_unit_test(a_chunk_that_only_links_to_itself_is_not_binned),
         cmocka_unit_test(a_size_has_its_bin),
         cmocka_unit_test(a_block_larger_than_all_of_them_is_none),
