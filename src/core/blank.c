@@ -13,7 +13,7 @@
 
 enum { WITNESSES_MAX = 64, AUXV_SYSINFO_EHDR = 33 };
 
-static const struct cf_segment *segment_at(const struct cf_core *core, uint64_t addr) {
+const struct cf_segment *cf_core_segment_at(const struct cf_core *core, uint64_t addr) {
     for (size_t i = 0; i < core->segments.len; i++) {
         const struct cf_segment *segment = &core->segments.items[i];
         if (addr >= segment->vaddr && addr - segment->vaddr < segment->mem_bytes)
@@ -64,7 +64,7 @@ static void look_at_files(struct cf_core *core) {
         if (file->offset_bytes != 0)
             continue;
         witnesses++;
-        const struct cf_segment *segment = segment_at(core, file->start);
+        const struct cf_segment *segment = cf_core_segment_at(core, file->start);
         if (segment != NULL && segment->vaddr == file->start && segment->file_bytes == page_bytes &&
             segment->mem_bytes > page_bytes)
             look_at_header(core, segment, file->start, "a mapped file");
@@ -75,7 +75,7 @@ static void look_at_vdso(struct cf_core *core) {
     uint64_t vdso;
     if (!cf_core_auxv(core, AUXV_SYSINFO_EHDR, &vdso) || vdso == 0)
         return;
-    const struct cf_segment *segment = segment_at(core, vdso);
+    const struct cf_segment *segment = cf_core_segment_at(core, vdso);
     if (segment != NULL && segment->vaddr == vdso)
         look_at_header(core, segment, vdso, "the vdso");
 }
@@ -83,7 +83,7 @@ static void look_at_vdso(struct cf_core *core) {
 static bool has_blank_stack(const struct cf_core *core, const struct cf_core_thread *thread) {
     uint64_t page_bytes = cf_core_page_bytes(core);
     uint64_t page = cf_align_down(thread->sp, page_bytes);
-    const struct cf_segment *segment = segment_at(core, thread->sp);
+    const struct cf_segment *segment = cf_core_segment_at(core, thread->sp);
     if (segment == NULL || page < segment->vaddr)
         return false;
     const unsigned char *bytes = bytes_at(core, segment, page, page_bytes);

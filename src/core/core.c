@@ -55,6 +55,7 @@ static int read_container(struct cf_core *core, struct cf_err *err) {
         status = cf_core_read_notes(core, err);
     if (status == CF_OK) {
         core->producer = cf_core_judge_producer(core);
+        cf_core_judge_content(core);
         cf_core_look_for_blanks(core);
     }
     int read_status = cf_core_read_status(core, err);
@@ -135,13 +136,18 @@ const char *cf_core_producer_name(const struct cf_core *core) {
     static const char *const names[] = {
         [CF_PRODUCER_UNKNOWN] = "unknown", [CF_PRODUCER_KERNEL] = "kernel",
         [CF_PRODUCER_GCORE] = "gcore",     [CF_PRODUCER_CREATEDUMP] = "createdump",
-        [CF_PRODUCER_QEMU] = "qemu",
+        [CF_PRODUCER_QEMU] = "qemu",       [CF_PRODUCER_VALGRIND] = "valgrind",
     };
     return names[core->producer];
 }
 
 bool cf_core_complete(const struct cf_core *core) {
-    return core->missing_bytes == 0 && !core->damaged && !core->origin.truncated;
+    return core->missing_bytes == 0 && !core->damaged && core->left_out == NULL &&
+           !core->origin.truncated;
+}
+
+const char *cf_core_left_out(const struct cf_core *core) {
+    return core->left_out;
 }
 
 uint64_t cf_core_missing_bytes(const struct cf_core *core) {
@@ -219,8 +225,16 @@ uint64_t cf_core_page_bytes(const struct cf_core *core) {
     return value;
 }
 
+/* Where NT_PRPSINFO has none (valgrind), it is the main thread's id: the lowest one, as ids are
+ * given upwards. */
 uint32_t cf_core_pid(const struct cf_core *core) {
-    return core->pid;
+    uint32_t lowest = core->pid;
+    for (size_t i = 0; core->pid == 0 && i < core->threads.len; i++) {
+        uint32_t tid = core->threads.items[i].tid;
+        if (tid != 0 && (lowest == 0 || tid < lowest))
+            lowest = tid;
+    }
+    return lowest;
 }
 
 int32_t cf_core_signal(const struct cf_core *core) {

@@ -29,6 +29,7 @@ enum cf_producer {
     CF_PRODUCER_GCORE,
     CF_PRODUCER_CREATEDUMP,
     CF_PRODUCER_QEMU,
+    CF_PRODUCER_VALGRIND,
 };
 
 /* One PT_LOAD, in the order of the program headers. */
@@ -107,9 +108,12 @@ unsigned cf_core_word_bytes(const struct cf_core *core);      /* 8 or 4 */
 enum cf_producer cf_core_producer(const struct cf_core *core);
 const char *cf_core_producer_name(const struct cf_core *core);
 
-/* All declared bytes are in the file, all headers and notes could be read, and no zeros stand where
- * data must be. */
+/* All declared bytes are in the file, all headers and notes could be read, no zeros stand where
+ * data must be, and the producer did not leave the heaps out by design. */
 bool cf_core_complete(const struct cf_core *core);
+/* What the producer wrote instead of the whole: "a mini or triage dump: ..."; static. NULL: as far
+ * as anybody knows, it meant to write all. */
+const char *cf_core_left_out(const struct cf_core *core);
 /* Bytes that the headers promise and the file does not have. May be 0 in an incomplete core, when
  * the headers themselves are cut so that nobody knows what they promised. */
 uint64_t cf_core_missing_bytes(const struct cf_core *core);

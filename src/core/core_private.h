@@ -71,6 +71,7 @@ struct cf_core {
     uint64_t nr_entries;        /* of those, in the file */
     uint64_t missing_bytes;
     bool damaged;      /* incomplete in a way that missing_bytes does not count */
+    const char *left_out; /* static; NULL: nothing that anybody knows of */
     bool is_blank;     /* zeros stand where data must be ... */
     uint64_t blank_at; /* ... at this offset of the file */
     CF_ARRAY(struct cf_segment) segments;
@@ -111,6 +112,10 @@ int cf_core_read_headers(struct cf_core *core, struct cf_err *err);
 int cf_core_read_notes(struct cf_core *core, struct cf_err *err);
 void cf_core_look_for_blanks(struct cf_core *core);
 enum cf_producer cf_core_judge_producer(const struct cf_core *core);
+/* What the producer left out though its headers promise nothing of it. */
+void cf_core_judge_content(struct cf_core *core);
+/* The segment that maps `addr`, or NULL; looks at one after the other. */
+const struct cf_segment *cf_core_segment_at(const struct cf_core *core, uint64_t addr);
 
 /* Bodies of notes; `whole` is false when the note is cut, and `body` then has what is left. */
 int cf_core_note_prstatus(struct cf_core *core, struct cf_cursor body, struct cf_err *err);

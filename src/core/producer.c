@@ -3,6 +3,8 @@
  *
  * - createdump: EI_OSABI is Linux and the program headers stand behind a section header, or the
  *   notes' padding bears its tags.
+ * - valgrind: PRPSINFO first, with no process id in it, right behind the headers; no sections, no
+ *   AUXV.
  * - gcore (BFD): a table of sections, or the notes behind the data, or PRPSINFO before PRSTATUS.
  * - qemu-user: laid out as the kernel does, but no other notes than PRSTATUS, PRPSINFO and AUXV.
  * - kernel: notes right behind the headers, data page-aligned and in the order of the headers, and
@@ -51,10 +53,17 @@ static bool is_laid_out_by_kernel(const struct cf_core *core) {
     return true;
 }
 
+static bool is_valgrind(const struct cf_core *core) {
+    return core->evidence.first_is_psinfo && core->pid == 0 && core->evidence.nr_auxv == 0 &&
+           core->nr_sections == 0 && is_laid_out_by_kernel(core);
+}
+
 enum cf_producer cf_core_judge_producer(const struct cf_core *core) {
     const struct note_evidence *evidence = &core->evidence;
     if (is_createdump(core))
         return CF_PRODUCER_CREATEDUMP;
+    if (is_valgrind(core))
+        return CF_PRODUCER_VALGRIND;
     if (is_gcore(core))
         return CF_PRODUCER_GCORE;
     if (!is_laid_out_by_kernel(core))
@@ -65,4 +74,31 @@ enum cf_producer cf_core_judge_producer(const struct cf_core *core) {
         core->notes.items[0].present_bytes == core->notes.items[0].file_bytes)
         return CF_PRODUCER_QEMU;
     return CF_PRODUCER_UNKNOWN;
+}
+
+/*
+ * createdump's mini and triage dumps hold the threads' stacks, each from the page of its stack
+ * pointer on, and single pages that the runtime's debugger needs; its heap and full dumps hold
+ * whole mappings, and so what lies below the stack pointers. The main thread at least has been
+ * deeper once than where it stands, so that the pages below were in memory.
+ */
+void cf_core_judge_content(struct cf_core *core) {
+    enum { THREADS_MAX = 64 };
+    uint64_t page_bytes = cf_core_page_bytes(core);
+    size_t nr_stacks = 0;
+    if (core->producer != CF_PRODUCER_CREATEDUMP)
+        return;
+    for (size_t i = 0; i < core->threads.len && i < THREADS_MAX; i++) {
+        uint64_t sp = core->threads.items[i].sp;
+        const struct cf_segment *segment = cf_core_segment_at(core, sp);
+        if (segment == NULL)
+            continue;
+        if (segment->vaddr != cf_align_down(sp, page_bytes))
+            return;
+        nr_stacks++;
+    }
+    if (nr_stacks == 0)
+        return;
+    core->left_out = "a mini or triage dump: the threads' stacks and little else, no heap";
+    cf_core_add_flaw(core, "mini-dump", 0, "createdump wrote %s", core->left_out);
 }

@@ -44,6 +44,8 @@ static void add_file(const struct cf_reading *reading, struct cf_table *table) {
                   cf_core_producer_name(core));
     if (cf_core_complete(core))
         cf_table_fact(table, "complete", "yes: all that its headers promise is in the file");
+    else if (cf_core_left_out(core) != NULL)
+        cf_table_fact(table, "complete", "NO: it is %s", cf_core_left_out(core));
     else
         cf_table_fact(table, "complete", "NO: %s that its headers promise are missing",
                       cf_core_missing_bytes(core) == 0

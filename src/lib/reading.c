@@ -126,7 +126,12 @@ enum cf_outcome cf_reading_outcome(const struct cf_reading *reading) {
     if (!cf_core_complete(reading->core) ||
         cf_ptmalloc_left_out_bytes(reading->pt, UINT32_MAX) > 0)
         return CF_OUTCOME_INCOMPLETE;
-    return cf_reading_has_heap(reading) ? CF_OUTCOME_WHOLE : CF_OUTCOME_NO_HEAP;
+    if (cf_reading_has_heap(reading))
+        return CF_OUTCOME_WHOLE;
+    /* Its heap dumps leave libc's data out, so that a heap that was not found may be there. */
+    bool is_unknown = cf_core_producer(reading->core) == CF_PRODUCER_CREATEDUMP &&
+                      cf_modules_find_libc(reading->modules) != NULL;
+    return is_unknown ? CF_OUTCOME_INCOMPLETE : CF_OUTCOME_NO_HEAP;
 }
 
 const struct cf_module *cf_reading_libc(const struct cf_reading *reading) {

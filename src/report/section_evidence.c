@@ -35,10 +35,13 @@ static void add_process(struct cf_report *report, struct cf_table *table) {
 static void add_core(struct cf_report *report, struct cf_table *table) {
     char bytes[CF_FORMAT_MAX], missing[CF_FORMAT_MAX], state[96] = "complete";
     const char *producer = cf_report_meta(report, "core_producer");
+    const char *left_out = cf_report_meta(report, "core_left_out");
     int64_t missing_bytes = cf_report_meta_i64(report, "missing_bytes");
     if (cf_report_meta_i64(report, "core_complete") == 0 && missing_bytes > 0)
         (void)snprintf(state, sizeof state, "%s that its headers promise is NOT in the file",
                        cf_report_bytes(report, missing, missing_bytes));
+    else if (*left_out != '\0')
+        (void)snprintf(state, sizeof state, "%s", left_out);
     else if (cf_report_meta_i64(report, "core_complete") == 0)
         (void)snprintf(state, sizeof state, "its headers or notes are DAMAGED");
     cf_table_fact(table, "core", "%s, %s, written by %s%s, %s",

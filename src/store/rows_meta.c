@@ -45,6 +45,7 @@ static void put_core(struct writer *to, const struct cf_mem *mem) {
     const struct cf_core *core = cf_mem_core(mem);
     put_u64(to, "core_bytes", cf_core_file_bytes(core));
     put_u64(to, "core_complete", cf_core_complete(core));
+    put_text(to, "core_left_out", cf_core_left_out(core));
     put_text(to, "archive_checksum", checksum_name(cf_core_checksum(core)));
     put_text(to, "core_producer", cf_core_producer_name(core));
     put_u64(to, "missing_bytes", cf_core_missing_bytes(core));

@@ -325,7 +325,8 @@ static void make_notes(const struct synth *synth, struct buffer *out) {
         append_note(synth, out, "CORE", NT_SIGINFO, body.bytes, body.len);
         free(body.bytes);
     }
-    make_auxv(synth, out);
+    if (!synth->options.no_auxv_note)
+        make_auxv(synth, out);
     if (layout != SYNTH_QEMU && !synth->options.no_file_note)
         make_file_note(synth, out);
     append(out, synth->threads.bytes, synth->threads.len);

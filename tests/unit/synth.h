@@ -54,6 +54,7 @@ struct synth_options {
     bool extended_count;      /* e_phnum is PN_XNUM also for few segments; it always is for many */
     bool lose_extended_count; /* section header 0, which then has the count, is all zeros */
     bool no_file_note;        /* NT_FILE is left out though there are rows */
+    bool no_auxv_note; /* else there is one, with its terminator at least */
     bool file_offsets_in_bytes; /* NT_FILE's offsets in bytes though its page size is 4096 */
     uint64_t page_bytes;        /* 4096: NT_FILE's page size and the alignment of the data */
 };

@@ -180,6 +180,60 @@ static void the_producer_is_told_by_evidence(void **state) {
     }
 }
 
+/* The first note is NT_PRPSINFO as in gdb's cores, but the layout is the kernel's, and the process
+ * is told by its threads alone. */
+static void valgrinds_core_has_its_pid(void **state) {
+    (void)state;
+    struct synth *synth = synth_new(CF_MACHINE_X86_64);
+    static const unsigned char psinfo[136];
+    synth_options(synth)->no_file_note = synth_options(synth)->no_auxv_note = true;
+    static const uint32_t pids[] = {8912, 8911};
+    synth_note(synth, "CORE", NT_PRPSINFO, psinfo, sizeof psinfo);
+    for (size_t i = 0; i < 2; i++) {
+        unsigned char prstatus[336] = {6};
+        memcpy(prstatus + 32, &pids[i], sizeof pids[i]);
+        synth_note(synth, "CORE", NT_PRSTATUS, prstatus, sizeof prstatus);
+    }
+    synth_segment(synth, 0x7000, 0x4000, SYNTH_RW);
+    struct cf_core *core = open_core(synth);
+    assert_string_equal(cf_core_producer_name(core), "valgrind");
+    assert_int_equal(cf_core_pid(core), 8911);
+    assert_true(cf_core_complete(core));
+    cf_core_free(core);
+    synth_free(synth);
+}
+
+/* A mini dump has the stacks from their stack pointers on; where one begins below, mappings are
+ * whole. */
+static void createdumps_mini_dump_is_not_whole(void **state) {
+    (void)state;
+    static const struct {
+        enum synth_layout layout;
+        uint64_t first, second; /* where the stacks begin */
+        bool is_mini;
+    } cases[] = {
+        {SYNTH_CREATEDUMP, 0x7000, 0x19000, true},
+        {SYNTH_CREATEDUMP, 0x6000, 0x19000, false},
+        {SYNTH_CREATEDUMP, 0x7000, 0x11000, false},
+        {SYNTH_KERNEL, 0x7000, 0x19000, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct synth *synth = synth_new(CF_MACHINE_X86_64);
+        synth_options(synth)->layout = cases[i].layout;
+        synth_psinfo(synth, 1000, "app", "");
+        synth_thread(synth, 1000, 6, 0, 0x7e18);
+        synth_thread(synth, 1001, 0, 0, 0x19010);
+        synth_segment(synth, cases[i].first, 0x9000 - cases[i].first, SYNTH_RW);
+        synth_segment(synth, cases[i].second, 0x20000 - cases[i].second, SYNTH_RW);
+        struct cf_core *core = open_core(synth);
+        assert_int_equal(has_flaw(core, "mini-dump"), cases[i].is_mini);
+        assert_int_equal(cf_core_left_out(core) != NULL, cases[i].is_mini);
+        assert_int_equal(cf_core_complete(core), !cases[i].is_mini);
+        cf_core_free(core);
+        synth_free(synth);
+    }
+}
+
 static void a_layout_that_nobody_writes_has_no_producer(void **state) {
     (void)state;
     struct synth *synth = small_core(CF_MACHINE_X86_64, SYNTH_KERNEL);
@@ -747,6 +801,8 @@ int main(void) {
         cmocka_unit_test(a_thread_pointer_that_is_not_there_is_not_zero_but_unknown),
         cmocka_unit_test(a_name_that_fills_its_field_is_read_without_its_terminator),
         cmocka_unit_test(the_producer_is_told_by_evidence),
+        cmocka_unit_test(valgrinds_core_has_its_pid),
+        cmocka_unit_test(createdumps_mini_dump_is_not_whole),
         cmocka_unit_test(a_layout_that_nobody_writes_has_no_producer),
         cmocka_unit_test(offsets_of_mapped_files_are_bytes_whatever_the_unit),
         cmocka_unit_test(what_is_not_a_core_is_refused_with_the_reason),
