@@ -8,10 +8,16 @@
  * mp_.n_mmaps and mmapped_mem say how many there must be.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/checked.h"
 #include "base/err.h"
 #include "ptmalloc/state.h"
+
+enum {
+    EXCESS_MAX = 12,     /* candidates that may be false */
+    STEPS_MAX = 8 << 20, /* of the search for them */
+};
 
 struct block {
     uint64_t start;
@@ -161,43 +167,58 @@ static uint64_t total_bytes(const struct hunt *hunt) {
     return sum;
 }
 
-static void remove_block(struct hunt *hunt, size_t index) {
-    struct block *items = hunt->blocks.items;
-    for (size_t i = index; i + 1 < hunt->blocks.len; i++)
-        items[i] = items[i + 1];
-    hunt->blocks.len--;
+/* The search for the candidates that are none: so many blocks, of so many bytes together. */
+struct false_blocks {
+    const struct block *blocks;
+    size_t nr;
+    size_t chosen[EXCESS_MAX];
+    size_t found[EXCESS_MAX]; /* the first way */
+    unsigned ways;            /* 2: more than one */
+    uint64_t steps_left;
+};
+
+static uint64_t block_bytes(const struct block *block) {
+    return block->end - block->start;
+}
+
+/* Depth first; `nr` more blocks from `first` on, of `bytes` together. */
+static void search_subsets(struct false_blocks *subset, size_t first, size_t depth, size_t nr,
+                           uint64_t bytes) {
+    if (nr == 0) {
+        if (bytes == 0 && subset->ways++ == 0)
+            memcpy(subset->found, subset->chosen, sizeof subset->found);
+        return;
+    }
+    for (size_t i = first; i + nr <= subset->nr && subset->ways < 2 && subset->steps_left > 0;
+         i++) {
+        subset->steps_left--;
+        if (block_bytes(&subset->blocks[i]) > bytes)
+            continue;
+        subset->chosen[depth] = i;
+        search_subsets(subset, i + 1, depth + 1, nr - 1, bytes - block_bytes(&subset->blocks[i]));
+    }
 }
 
 /*
  * More candidates than mp_ counts: bytes in somebody's memory look like a header. When exactly
- * one way of leaving out one or two makes count and bytes match, those are the false ones.
+ * one way of leaving some out makes count and bytes match, those are the false ones.
  */
 static bool drop_false_ones(struct hunt *hunt, const struct promise *promise) {
-    uint64_t excess = total_bytes(hunt) - promise->bytes;
-    size_t nr_excess = hunt->blocks.len - (size_t)promise->chunks;
-    size_t found[2] = {0, 0}, ways = 0, len = hunt->blocks.len;
-    enum { MOST = 4096 };
-    if (nr_excess > 2 || len > MOST)
+    size_t nr_excess = hunt->blocks.len - (size_t)promise->chunks, kept = 0, next = 0;
+    struct false_blocks subset = {.blocks = hunt->blocks.items, .nr = hunt->blocks.len,
+                            .steps_left = STEPS_MAX};
+    if (nr_excess > EXCESS_MAX)
         return false;
-    for (size_t i = 0; i < len; i++) {
-        uint64_t one = hunt->blocks.items[i].end - hunt->blocks.items[i].start;
-        if (nr_excess == 1 && one == excess) {
-            found[0] = i;
-            ways++;
-        }
-        for (size_t j = i + 1; nr_excess == 2 && j < len; j++) {
-            if (one + hunt->blocks.items[j].end - hunt->blocks.items[j].start != excess)
-                continue;
-            found[0] = i;
-            found[1] = j;
-            ways++;
-        }
+    search_subsets(&subset, 0, 0, nr_excess, total_bytes(hunt) - promise->bytes);
+    if (subset.ways != 1 || subset.steps_left == 0)
+        return false;
+    for (size_t i = 0; i < hunt->blocks.len; i++) {
+        if (next < nr_excess && subset.found[next] == i)
+            next++;
+        else
+            hunt->blocks.items[kept++] = hunt->blocks.items[i];
     }
-    if (ways != 1)
-        return false;
-    if (nr_excess == 2)
-        remove_block(hunt, found[1]);
-    remove_block(hunt, found[0]);
+    hunt->blocks.len = kept;
     return true;
 }
 

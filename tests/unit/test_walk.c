@@ -159,6 +159,37 @@ static void a_block_larger_than_all_of_them_is_none(void **state) {
     }
 }
 
+/* Memory of somebody else's in which three pages look like mapped blocks; mp_ says how many there
+ * are, and of how many bytes. Only where that leaves one choice is it made. */
+static void false_blocks_are_dropped_where_only_they_can_be(void **state) {
+    (void)state;
+    static const uint64_t clear[] = {0x23000, 0x25000, 0x31000}, equal[] = {0x21000, 0x25000,
+                                                                             0x31000};
+    for (unsigned i = 0; i < 4; i++) {
+        struct walked walked;
+        unsigned word = i < 2 ? 8 : 4;
+        const uint64_t *bytes = i % 2 == 0 ? clear : equal;
+        set_up(&walked, word, "2.36");
+        uint64_t at = word == 8 ? UINT64_C(0x7a0000000000) : UINT64_C(0xa0000000);
+        uint64_t first = walked.fake.alignment > 2 * word ? walked.fake.alignment - 2 * word : 0;
+        synth_segment(walked.fake.synth, at, 0x100000, SYNTH_RW);
+        for (unsigned k = 0; k < 3; k++, at += 0x40000) {
+            synth_put_word(walked.fake.synth, at + first, first);
+            synth_put_word(walked.fake.synth, at + first + word, (bytes[k] - first) | 2);
+        }
+        walk(&walked);
+        if (i % 2 == 0) {
+            assert_nothing_wrong(&walked, "2.36");
+            assert_mmapped(&walked);
+        } else {
+            assert_int_equal(cf_ptmalloc_nr_anomalies(walked.pt), 1);
+            assert_string_equal(cf_ptmalloc_anomaly(walked.pt, 0)->code, "mmapped-count");
+            assert_false(cf_ptmalloc_anomaly(walked.pt, 0)->in_complete);
+        }
+        tear_down(&walked);
+    }
+}
+
 /* A libc whose data is not dumped, and the program, behind which the heap begins. */
 static void add_what_names_the_heap(struct fake *fake) {
     uint64_t data = fake->mp - 0x200, program = fake->sbrk_base - 0x9000;
@@ -312,6 +343,7 @@ int main(void) {
         cmocka_unit_test(a_broken_link_of_the_cached_is_its_holders),
         cmocka_unit_test(a_chunk_that_only_links_to_itself_is_not_binned),
         cmocka_unit_test(a_size_has_its_bin),
+        cmocka_unit_test(false_blocks_are_dropped_where_only_they_can_be),
         cmocka_unit_test(a_block_larger_than_all_of_them_is_none),
         cmocka_unit_test(a_main_heap_is_found_without_its_arena),
     };
