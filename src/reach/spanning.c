@@ -23,7 +23,7 @@ enum {
     BLOCKS_AHEAD = 8,  /* where its links stand */
     LISTS_AHEAD = 4,   /* its links */
     TICK_CHUNKS = 4096,
-    RESIDENT_MAX = 64 << 20, /* beside the tree's own tables */
+    RESIDENT_MAX = 40 << 20, /* beside the tree's own tables */
     REREAD_MAX = 64,
 };
 

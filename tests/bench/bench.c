@@ -28,9 +28,17 @@ struct results {
     bool complete[COMMANDS_MAX];
 };
 
-static double heap_mib(const struct section *section) {
+/* Bytes of the heap, and of tables with 20 bytes for each of its chunks that are reached. */
+struct heap {
+    double mib;
+    double graph_mib;
+};
+
+static struct heap heap_of(const struct section *section) {
     struct sample said;
-    return measure_run(section->heap_bytes, &said) ? said.said[0] / 1048576 : 0;
+    if (!measure_run(section->heap_bytes, &said))
+        return (struct heap){0};
+    return (struct heap){said.said[0] / 1048576, 20 * said.said[1] / 1048576};
 }
 
 static double value_of(const struct operand *operand, const struct sample *sample) {
@@ -61,12 +69,17 @@ static double value_in(const struct section *section, const struct results *resu
 }
 
 static double target_of(const struct section *section, const struct row *row) {
-    double own = 32 + 0.03 * heap_mib(section);
+    if (row->limit == FIXED)
+        return row->target;
+    struct heap heap = heap_of(section);
+    double own = 32 + 0.03 * heap.mib;
     switch (row->limit) {
     case MEMORY_OWN:
         return own;
     case MEMORY_ALL:
         return own + 64;
+    case MEMORY_GRAPH:
+        return own + 64 + heap.graph_mib;
     case FIXED:
         break;
     }
@@ -197,6 +210,8 @@ static void put_target(FILE *file, const struct row *row) {
         (void)fprintf(file, "3 %% + 32 MiB |");
     else if (row->limit == MEMORY_ALL)
         (void)fprintf(file, "3 %% + 96 MiB |");
+    else if (row->limit == MEMORY_GRAPH)
+        (void)fprintf(file, "3 %% + 96 MiB + 20 B a reachable chunk |");
     else if (row->target > 0)
         (void)fprintf(file, "%g%s%s |", row->target,
                       row->theirs.command != NOTHING ? "" : " ",

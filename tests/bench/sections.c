@@ -7,8 +7,9 @@
 #define ANALYZE(core, db, options) "exec build/corefrag analyze " core " -o " db " --force" options
 #define QUERY(sql) "exec build/bench-pass query " ALL_DB " \"" sql "\""
 #define HEAP_BYTES                                                                                 \
-    "exec sqlite3 " ALL_DB " 'SELECT sum(bytes) FROM (SELECT mapped_bytes AS bytes FROM v_arena"  \
-    " UNION ALL SELECT bytes FROM v_size_class WHERE arena_id IS NULL)'"
+    "exec sqlite3 -separator ' ' " ALL_DB " 'SELECT (SELECT sum(bytes) FROM (SELECT "              \
+    "mapped_bytes AS bytes FROM v_arena UNION ALL SELECT bytes FROM v_size_class WHERE arena_id "  \
+    "IS NULL)), (SELECT sum(chunks - unreachable_chunks) FROM v_type)'"
 
 /* A program that ends by a signal leaves its core, by whatever name, in the folder. */
 #define START "rm -rf " FOLDER " && mkdir -p " FOLDER " && cd " FOLDER " && ulimit -c unlimited && "
@@ -93,12 +94,12 @@ static const struct row size_rows[] = {
     {"`analyze --no-reach` / sqlite3 inserting as many rows, CPU",
      {FAST, CPU, NULL}, {STOCK, CPU, NULL}, FIXED, 0.15, 0.08},
     {"`analyze` with everything on / the same, CPU",
-     {ALL, CPU, NULL}, {STOCK, CPU, NULL}, FIXED, 0.75, 0.5},
+     {ALL, CPU, NULL}, {STOCK, CPU, NULL}, FIXED, 2.0, 1.5},
     {"`analyze --no-reach` / `cat CORE; cp DB`, wall",
      {FAST, WALL, NULL}, {CAT_CP, WALL, NULL}, FIXED, 3.0, 0},
     {"database, bytes a chunk", {ALL, FILE_BYTES, ALL_DB}, NONE, FIXED, 24, 0},
     {"`analyze`, anonymous memory", {ALL, ANONYMOUS, NULL}, NONE, MEMORY_OWN, 0, 0},
-    {"`analyze`, all that is resident", {ALL, RSS, NULL}, NONE, MEMORY_ALL, 0, 0},
+    {"`analyze`, all that is resident", {ALL, RSS, NULL}, NONE, MEMORY_GRAPH, 0, 0},
     {"`analyze --no-reach`, all that is resident", {FAST, RSS, NULL}, NONE, MEMORY_ALL, 0, 0},
     {"SQL: the chunk at an address", {BY_ADDRESS, SAID, NULL}, NONE, FIXED, 0.010, 0},
     {"SQL: the twenty largest free chunks", {TOP_FREE, SAID, NULL}, NONE, FIXED, 0.010, 0},
@@ -190,7 +191,7 @@ static const struct row random_rows[] = {
      {FAST, CPU, NULL}, {STOCK, CPU, NULL}, FIXED, 0.15, 0},
     {"the same with everything on, CPU", {2, CPU, NULL}, {STOCK, CPU, NULL}, FIXED, 2.0, 0},
     {"the same: `analyze`, anonymous memory", {2, ANONYMOUS, NULL}, NONE, MEMORY_OWN, 0, 0},
-    {"the same: `analyze`, all that is resident", {2, RSS, NULL}, NONE, MEMORY_ALL, 0, 0},
+    {"the same: `analyze`, all that is resident", {2, RSS, NULL}, NONE, MEMORY_GRAPH, 0, 0},
 };
 
 /* The kernel writes a core page by page. Read back from the disk, a file system that has large
@@ -210,6 +211,36 @@ static const struct section random_section = {
     .nr = 5000000,
     .room_bytes = 3e9,
 };
+
+/* ---- shapes that searches are slow or deep on ---- */
+
+static const struct command shape_commands[] = {
+    [STOCK] = {.text = STOCK_INSERT},
+    [1] = {.text = ANALYZE(CORE, ALL_DB, "")},
+};
+
+#define SHAPE_SECTION(name, shape, what)                                                           \
+    static const struct row name##_rows[] = {                                                      \
+        {what ": `analyze` / sqlite3 inserting as many rows, CPU",                                 \
+         {1, CPU, NULL}, {STOCK, CPU, NULL}, FIXED, 2.0, 1.5},                                     \
+        {what ": `analyze`, anonymous memory", {1, ANONYMOUS, NULL}, NONE, MEMORY_OWN, 0, 0},      \
+        {what ": `analyze`, all that is resident", {1, RSS, NULL}, NONE, MEMORY_GRAPH, 0, 0},      \
+    };                                                                                             \
+    static const struct section name = {                                                           \
+        .title = what ":",                                                                         \
+        .prepare = START DUMP("scale " shape " $N", "core") READ("core"),                          \
+        .heap_bytes = HEAP_BYTES,                                                                  \
+        .commands = shape_commands,                                                                \
+        .nr_commands = COUNT(shape_commands),                                                      \
+        .rows = name##_rows,                                                                       \
+        .nr_rows = COUNT(name##_rows),                                                             \
+        .nr = 5000000,                                                                             \
+        .room_bytes = 2e9,                                                                         \
+    }
+
+SHAPE_SECTION(list_section, "list", "a list of 5,000,000 nodes");
+SHAPE_SECTION(ring_section, "ring", "a ring of 5,000,000 nodes");
+SHAPE_SECTION(tree_section, "tree", "a tree of 5,000,000 nodes");
 
 /* ---- one large thing ---- */
 
@@ -254,7 +285,7 @@ static const struct section chunk_section = {
 };
 
 const struct section *const scale_sections[] = {
-    &random_section, &arena_section, &heap_section, &segment_section,
-    &thread_section, &hole_section,  &chunk_section,
+    &random_section, &list_section,   &ring_section, &tree_section,  &arena_section,
+    &heap_section,   &segment_section, &thread_section, &hole_section, &chunk_section,
 };
 const size_t nr_scale_sections = COUNT(scale_sections);

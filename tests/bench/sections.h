@@ -24,9 +24,10 @@ enum measure {
 };
 
 enum limit {
-    FIXED,      /* `target` */
-    MEMORY_OWN, /* 3 % of the heap and 32 MiB */
-    MEMORY_ALL, /* 64 MiB more, with the pages of the core */
+    FIXED,        /* `target` */
+    MEMORY_OWN,   /* 3 % of the heap and 32 MiB */
+    MEMORY_ALL,   /* 64 MiB more, with the pages of the core */
+    MEMORY_GRAPH, /* 20 bytes a reachable chunk more, in temporary files */
 };
 
 struct command {
@@ -59,7 +60,8 @@ struct cell {
 struct section {
     const char *title;
     const char *prepare;
-    const char *heap_bytes; /* a command that prints how large the heap is */
+    const char *heap_bytes; /* a command that prints how large the heap is, and how many of its
+                               chunks are reached */
     const struct command *commands;
     size_t nr_commands;
     const struct row *rows;

@@ -6,6 +6,9 @@
  *     scale threads N    N threads with small stacks, over eight arenas
  *     scale hole BYTES   one free chunk between two live ones, every page of it written
  *     scale chunk BYTES  one live chunk in the main arena, of which two pages were written
+ *     scale list N       N nodes that each know the next and the one before
+ *     scale ring N       the same, and the last is before the first
+ *     scale tree N       N nodes that each know two below and the one above
  *     scale pages N      a mapping of more than N pages, of which the first was written
  *
  * `scale split CORE N` then cuts N pages off the largest segment of CORE and makes each a segment
@@ -32,8 +35,8 @@ static _Noreturn void give_up(const char *what) {
     _exit(1);
 }
 
-/* What is allocated stays reachable. */
-static void *held[64];
+/* What is allocated stays reachable; nobody reads it, and the compiler must not know. */
+static void *volatile held[64];
 
 static void *allocate(size_t bytes) {
     void *block = malloc(bytes);
@@ -129,6 +132,55 @@ static void make_chunk(uint64_t bytes) {
     held[1] = allocate(SMALL);
 }
 
+/* ---- many nodes; a global leads to the first ---- */
+
+struct node {
+    struct node *links[3];
+    uint64_t value;
+};
+
+static struct node **make_nodes(unsigned long nr) {
+    struct node **nodes = mmap(NULL, nr * sizeof *nodes, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (nodes == MAP_FAILED)
+        give_up("mmap");
+    for (unsigned long i = 0; i < nr; i++) {
+        nodes[i] = allocate(sizeof **nodes);
+        *nodes[i] = (struct node){.value = i};
+    }
+    held[0] = nodes[0];
+    return nodes;
+}
+
+/* The table would lead to all of them. */
+static void forget(struct node **nodes, unsigned long nr) {
+    if (munmap(nodes, nr * sizeof *nodes) != 0)
+        give_up("munmap");
+}
+
+static void make_list(unsigned long nr, bool is_ring) {
+    struct node **nodes = make_nodes(nr);
+    for (unsigned long i = 0; i + 1 < nr; i++) {
+        nodes[i]->links[0] = nodes[i + 1];
+        nodes[i + 1]->links[1] = nodes[i];
+    }
+    if (is_ring) {
+        nodes[nr - 1]->links[0] = nodes[0];
+        nodes[0]->links[1] = nodes[nr - 1];
+    }
+    forget(nodes, nr);
+}
+
+static void make_tree(unsigned long nr) {
+    struct node **nodes = make_nodes(nr);
+    for (unsigned long i = 1; i < nr; i++) {
+        struct node *parent = nodes[(i - 1) / 2];
+        parent->links[(i - 1) % 2] = nodes[i];
+        nodes[i]->links[2] = parent;
+    }
+    forget(nodes, nr);
+}
+
 /* ---- many segments ---- */
 
 static Elf64_Phdr *read_segments(int fd, const Elf64_Ehdr *header) {
@@ -211,7 +263,8 @@ static void make_pages(unsigned long nr) {
 }
 
 static int usage(void) {
-    fprintf(stderr, "usage: scale arenas|heaps|threads|pages N, hole|chunk BYTES, split CORE N\n");
+    fprintf(stderr, "usage: scale arenas|heaps|threads|list|ring|tree|pages N, hole|chunk BYTES, "
+                    "split CORE N\n");
     return 2;
 }
 
@@ -227,6 +280,10 @@ int main(int argc, char **argv) {
         run_threads(nr, FEW);
     else if (strcmp(argv[1], "heaps") == 0)
         make_heaps(nr);
+    else if (strcmp(argv[1], "list") == 0 || strcmp(argv[1], "ring") == 0)
+        make_list(nr, argv[1][0] == 'r');
+    else if (strcmp(argv[1], "tree") == 0)
+        make_tree(nr);
     else if (strcmp(argv[1], "pages") == 0)
         make_pages(nr);
     else if (strcmp(argv[1], "hole") == 0)
