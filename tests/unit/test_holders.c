@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "holders/holders.h"
+#include "holders/owners.h"
 #include "rootworld.h"
 
 static struct cf_holders holders; /* of the test that runs */
@@ -250,6 +251,89 @@ static void nothing_asked_costs_nothing(void **state) {
     finish(w);
 }
 
+/* ---- places: what a person takes for one holder ---- */
+
+enum { HEAP_A = 0x100000, HEAP_B = 0x300000, CODE = 0x500000, OTHER = 0x700000, FREE = 0x900000 };
+
+struct placed {
+    struct cf_claims claims;
+    struct cf_objects objects;
+    struct cf_labels labels;
+    struct cf_places places;
+};
+
+static void claim(struct placed *placed, uint64_t start, uint8_t runtime,
+                  enum cf_claim_area area) {
+    const struct cf_claimant who = {CF_CLAIM_MANAGED, "heap", runtime, area};
+    assert_int_equal(cf_claims_add_for(&placed->claims, &who, start, start + PAGE, NULL), CF_OK);
+}
+
+static void place_begin(struct placed *placed, struct rootworld *w) {
+    *placed = (struct placed){.labels = {.reach = &w->reach, .objects = &placed->objects}};
+    claim(placed, HEAP_A, 1, CF_AREA_OBJECTS);
+    claim(placed, HEAP_B, 1, CF_AREA_OBJECTS);
+    claim(placed, CODE, 1, CF_AREA_CODE);
+    claim(placed, OTHER, 2, CF_AREA_OBJECTS);
+    assert_int_equal(cf_claims_seal(&placed->claims, NULL), CF_OK);
+    placed->objects.input.claims = &placed->claims;
+}
+
+static void place_end(struct placed *placed) {
+    cf_places_fini(&placed->places);
+    cf_claims_fini(&placed->claims);
+}
+
+/* The place of a word in a page that is a root of its own. */
+static uint32_t place(struct placed *placed, enum cf_root_kind kind, int32_t thread, uint64_t page,
+                      uint64_t addr) {
+    const struct cf_root root = {
+        .kind = kind, .start = page, .end = page + PAGE, .thread = thread, .file = -1,
+    };
+    return cf_places_of(&placed->places, &placed->labels, &root, addr);
+}
+
+static void a_runtimes_heap_counts_as_one_holder(void **state) {
+    (void)state;
+    struct rootworld *w = rootworld_new(CF_MACHINE_X86_64, 8, PAGE);
+    struct placed placed;
+    rw_mark(w);
+    place_begin(&placed, w);
+    uint32_t heap = place(&placed, CF_ROOT_MAPPING, -1, HEAP_A, HEAP_A + 8);
+    uint32_t code = place(&placed, CF_ROOT_MAPPING, -1, CODE, CODE + 8);
+    uint32_t other = place(&placed, CF_ROOT_MAPPING, -1, OTHER, OTHER + 8);
+    assert_true(heap != code && heap != other && code != other);
+    assert_int_equal(place(&placed, CF_ROOT_MAPPING, -1, HEAP_B, HEAP_B + 64), heap);
+    assert_int_equal(place(&placed, CF_ROOT_MAPPING, -1, HEAP_A, HEAP_A + 512), heap);
+    assert_int_equal(place(&placed, CF_ROOT_MAPPING, -1, CODE, CODE + 16), code);
+    assert_int_equal(placed.places.rows.len, 3);
+    assert_int_equal(placed.places.rows.items[other].heap->runtime, 2);
+    place_end(&placed);
+    rootworld_free(w);
+}
+
+static void mappings_and_threads_are_places_and_other_words_stand_alone(void **state) {
+    (void)state;
+    struct rootworld *w = rootworld_new(CF_MACHINE_X86_64, 8, PAGE);
+    struct placed placed;
+    rw_mark(w);
+    place_begin(&placed, w);
+    uint32_t mapping = place(&placed, CF_ROOT_MAPPING, -1, FREE, FREE + 8);
+    assert_int_equal(place(&placed, CF_ROOT_MAPPING, -1, FREE, FREE + 2048), mapping);
+    assert_int_equal(placed.places.rows.items[mapping].start, FREE);
+    assert_int_equal(placed.places.rows.items[mapping].end, FREE + PAGE);
+    assert_null(placed.places.rows.items[mapping].heap);
+    uint32_t thread = place(&placed, CF_ROOT_STACK, 3, FREE, FREE + 8);
+    assert_int_equal(place(&placed, CF_ROOT_REGISTER, 3, 0, 0), thread);
+    assert_int_not_equal(place(&placed, CF_ROOT_STACK, 4, FREE, FREE + 8), thread);
+    assert_int_equal(place(&placed, CF_ROOT_STACK, 3, FREE, FREE + 24), thread);
+    uint32_t word = place(&placed, CF_ROOT_TLS, 3, FREE, FREE + 8);
+    assert_int_not_equal(place(&placed, CF_ROOT_TLS, 3, FREE, FREE + 16), word);
+    assert_int_equal(place(&placed, CF_ROOT_TLS, 3, FREE, FREE + 8), word);
+    assert_int_equal(placed.places.rows.len, 5);
+    place_end(&placed);
+    rootworld_free(w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_shortest_way_is_told_hop_by_hop),
@@ -261,6 +345,8 @@ int main(void) {
         cmocka_unit_test(a_list_of_a_million_is_told_by_its_ends),
         cmocka_unit_test(chunks_of_one_unit_that_name_themselves_end_the_search),
         cmocka_unit_test(nothing_asked_costs_nothing),
+        cmocka_unit_test(a_runtimes_heap_counts_as_one_holder),
+        cmocka_unit_test(mappings_and_threads_are_places_and_other_words_stand_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
