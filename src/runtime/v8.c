@@ -192,8 +192,9 @@ const struct cf_runtime cf_runtime_v8 = {
     .name = "V8",
     .suffix = " (V8)",
     .hides_pointers = true,
-    .advice = "Look at V8's heap first: --max-old-space-size bounds it; process.memoryUsage() and "
-              "a heap snapshot (v8.writeHeapSnapshot()) say what fills it",
+    .advice = "Look at V8's heap first: --max-old-space-size bounds its old generation; "
+              "process.memoryUsage() and a heap snapshot (v8.writeHeapSnapshot()) say what fills "
+              "it",
     .claim = claim,
     .state_bytes = sizeof(struct v8),
     .open_objects = open_objects,

@@ -191,6 +191,14 @@ static const struct cli_case cases[] = {
      "r() { $C analyze packed -o x.db --force && sqlite3 x.db \"SELECT value FROM meta WHERE key ="
      " 'residency_exact'\"; }; tar -cSf - core | gzip -c >packed; r; gzip -c core >packed; r",
      0, "1\n0\n", ""},
+    {"tar -S and mv keep what says which pages were resident, a copy without zero pages does not",
+     "r() { $C analyze $1 -o x.db --force && sqlite3 x.db \"SELECT value FROM meta WHERE key ="
+     " 'residency_exact'\" && $C report x.db | grep -o -m1 'exact: the kernel left holes' ||"
+     " $C report x.db | grep -o -m1 'at least: only pages full of zeros can be missing'; };"
+     "mkdir m; tar -cSf - core | tar -xSf - -C m; mv m/core moved; r moved;"
+     "cp --sparse=always core copied; r copied",
+     0, "1\nexact: the kernel left holes\n"
+     "0\nat least: only pages full of zeros can be missing\n", ""},
     {"without room for temporary files the rest stands, and it is said what is missing",
      "TMPDIR=/proc/nowhere $C analyze core -o x.db && sqlite3 x.db 'SELECT what, (SELECT count(*)"
      " FROM v_leak), (SELECT count(*) > 0 FROM v_arena), (SELECT count(*) FROM v_finding WHERE code"
