@@ -67,8 +67,8 @@
     "[{leak_unsure_bytes:when} of address space (at least {leak_resident_bytes:amount} of it "     \
     "resident)]"
 #define UNPAID                                                                                     \
-    "[{unpaid_leak_bytes:bytes} of address space is leaked, {leak_resident_bytes:amount} of it "   \
-    "resident: not a memory cost. ]"
+    "[Nothing points to {unpaid_leak_bytes:bytes} of address space, "                              \
+    "{leak_resident_bytes:amount} of it resident: not a memory cost. ]"
 #define NO_LEAK "[It is not a leak: {small_leak_bytes:amount} is unreachable. ]" UNPAID
 #define UNREACHED "[{small_leak_bytes:Amount} is unreachable. ]" UNPAID
 #define KIND "[{kind_bytes:bytes} of all that is live is {main_kind:text}. ]"
@@ -529,13 +529,13 @@ const struct cf_rule cf_rules[] = {
     },
     {
         .code = "leak-not-resident", .severity = "info",
-        .when = "examined = 1 AND unpaid_leak_bytes > 0 AND NOT (" MUCH_LEAKED ")",
+        .when = "examined = 1 AND unpaid_leak_bytes > 0 AND leaked_bytes < 65536",
         .bytes = "leak_resident_bytes", .confidence = LEAK_EVIDENCE, .exactness = "'at-least'",
-        .title = "{unpaid_leak_bytes:bytes} of address space is leaked in {leak_chunks:count} live "
-                 "chunk{leak_chunks:s}, {leak_resident_bytes:amount} of it resident: not a memory "
-                 "cost",
-        .detail = "Nothing points there, and no limit on memory counts it; limits on address space "
-                  "(ulimit -v, strict overcommit) do. It costs memory once the pages are touched.",
+        .title = "Nothing points to {unpaid_leak_bytes:bytes} of address space in "
+                 "{leak_chunks:count} live chunk{leak_chunks:s}, {leak_resident_bytes:amount} of it "
+                 "resident: not a memory cost",
+        .detail = "No limit on memory counts it; limits on address space (ulimit -v, strict "
+                  "overcommit) do. It costs memory once its pages are touched.",
         .advice = NULL,
         .sql = "SELECT * FROM v_leak ORDER BY bytes DESC",
     },
