@@ -532,8 +532,8 @@ const struct cf_rule cf_rules[] = {
         .when = "examined = 1 AND unpaid_leak_bytes > 0 AND leaked_bytes < 65536",
         .bytes = "leak_resident_bytes", .confidence = LEAK_EVIDENCE, .exactness = "'at-least'",
         .title = "Nothing points to {unpaid_leak_bytes:bytes} of address space in "
-                 "{leak_chunks:count} live chunk{leak_chunks:s}, {leak_resident_bytes:amount} of it "
-                 "resident: not a memory cost",
+                 "{leak_chunks:count} live chunk{leak_chunks:s}, {leak_resident_bytes:amount} of "
+                 "it resident: not a memory cost",
         .detail = "No limit on memory counts it; limits on address space (ulimit -v, strict "
                   "overcommit) do. It costs memory once its pages are touched.",
         .advice = NULL,
