@@ -12,21 +12,24 @@
 #include "base/err.h"
 
 static void add_range(struct cf_free_arena *arena, const struct cf_residency *residency,
-                      uint64_t start, uint64_t end) {
+                      const struct cf_trim *trim, uint64_t start, uint64_t end) {
     struct cf_resident_bytes part = cf_residency_count(residency, start, end);
+    arena->beyond_trim_bytes +=
+        part.bytes - cf_trim_resident_within(trim, residency, start, end).bytes;
     arena->resident.known = arena->bytes == 0 ? part.known : arena->resident.known || part.known;
     arena->resident.bytes += part.bytes;
     arena->bytes += end - start;
 }
 
 static void free_main(const struct cf_trim_rule *rule, const struct cf_residency *residency,
-                      const struct cf_heap *heap, uint64_t top, struct cf_free_arena *out) {
+                      const struct cf_trim *trim, const struct cf_heap *heap, uint64_t top,
+                      struct cf_free_arena *out) {
     out->top_bytes = heap->chunks_end - top;
     if (!rule->arenas[heap->arena_id].by_brk || out->top_bytes < rule->trim_threshold)
         return;
     uint64_t bytes = cf_trim_top_bytes(rule, out->top_bytes, rule->top_pad);
     if (bytes > 0)
-        add_range(out, residency, heap->chunks_end - bytes, heap->chunks_end);
+        add_range(out, residency, trim, heap->chunks_end - bytes, heap->chunks_end);
 }
 
 /* heap_trim()'s shrinking of the top that is left. */
@@ -40,11 +43,11 @@ static uint64_t shrink_bytes(const struct cf_trim_rule *rule, uint64_t top_bytes
 }
 
 static void free_thread(const struct cf_heap_chain *chain, const struct cf_residency *residency,
-                        uint64_t top, struct cf_free_arena *out) {
+                        const struct cf_trim *trim, uint64_t top, struct cf_free_arena *out) {
     struct cf_top_rest rest = cf_heap_chain_settle(chain, 0, top, false);
     for (size_t i = 0; i < rest.heap; i++) {
         const struct cf_heap *gone = cf_heap_chain_at(chain, i);
-        add_range(out, residency, gone->start, gone->end);
+        add_range(out, residency, trim, gone->start, gone->end);
     }
     out->dropped_heaps = rest.heap;
     const struct cf_heap *heap = cf_heap_chain_at(chain, rest.heap);
@@ -52,7 +55,7 @@ static void free_thread(const struct cf_heap_chain *chain, const struct cf_resid
     uint64_t page = chain->rule->heaps[heap->id].page_bytes;
     uint64_t bytes = shrink_bytes(chain->rule, out->top_bytes, page);
     if (bytes > 0)
-        add_range(out, residency, heap->chunks_end - bytes, heap->chunks_end);
+        add_range(out, residency, trim, heap->chunks_end - bytes, heap->chunks_end);
 }
 
 static void add_to_all(struct cf_free_arena *all, const struct cf_free_arena *arena) {
@@ -63,6 +66,7 @@ static void add_to_all(struct cf_free_arena *all, const struct cf_free_arena *ar
     all->resident.known = all->bytes == 0 ? arena->resident.known
                                           : all->resident.known || arena->resident.known;
     all->resident.bytes += arena->resident.bytes;
+    all->beyond_trim_bytes += arena->beyond_trim_bytes;
     all->bytes += arena->bytes;
 }
 
@@ -75,12 +79,12 @@ static int free_arena(struct cf_heap_chain *chain, const struct cf_residency *re
         return CF_OK;
     struct cf_free_arena *arena = &out->arenas[heap->arena_id];
     if (chain->rule->arenas[heap->arena_id].is_main) {
-        free_main(chain->rule, residency, heap, top, arena);
+        free_main(chain->rule, residency, trim, heap, top, arena);
     } else {
         int rc = cf_heap_chain_build(chain, chain->map, chain->rule, heap, err);
         if (rc != CF_OK)
             return rc;
-        free_thread(chain, residency, top, arena);
+        free_thread(chain, residency, trim, top, arena);
     }
     add_to_all(&out->all, arena);
     return CF_OK;

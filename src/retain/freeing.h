@@ -28,6 +28,7 @@ struct cf_free_arena {
     uint64_t dropped_heaps;
     uint64_t bytes;         /* address space that would be returned */
     struct cf_resident_bytes resident; /* of these */
+    uint64_t beyond_trim_bytes; /* of `resident`, what malloc_trim(0) would not return anyway */
 };
 
 struct cf_freeing {

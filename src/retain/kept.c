@@ -61,16 +61,12 @@ static int sweep_pages(const struct cf_context *ctx, const struct cf_chunkmap *m
     return status;
 }
 
-static struct cf_resident_bytes given_back(const struct cf_trim_rule *rule,
-                                           const struct cf_trim *trim,
+static struct cf_resident_bytes given_back(const struct cf_trim *trim,
                                            const struct cf_freeing *freeing) {
-    struct cf_resident_bytes sum = trim->all.resident;
-    for (size_t i = 0; i < freeing->nr_arenas; i++)
-        if (!rule->arenas[i].is_main) {
-            sum.known = sum.known && freeing->arenas[i].resident.known;
-            sum.bytes += freeing->arenas[i].resident.bytes;
-        }
-    return sum;
+    return (struct cf_resident_bytes){
+        .known = trim->all.resident.known && freeing->all.resident.known,
+        .bytes = trim->all.resident.bytes + freeing->all.beyond_trim_bytes,
+    };
 }
 
 int cf_kept_trim_if(const struct cf_ptmalloc *pt, const struct cf_kept *kept,
@@ -83,8 +79,8 @@ int cf_kept_trim_if(const struct cf_ptmalloc *pt, const struct cf_kept *kept,
     if (status == CF_OK)
         status = cf_freeing_find(map, &kept->rule, &kept->residency, &trim, &freeing, err);
     if (status == CF_OK) {
-        out->now = given_back(&kept->rule, &kept->trim, &kept->freeing);
-        out->then = given_back(&kept->rule, &trim, &freeing);
+        out->now = given_back(&kept->trim, &kept->freeing);
+        out->then = given_back(&trim, &freeing);
     }
     cf_freeing_fini(&freeing);
     cf_trim_fini(&trim);

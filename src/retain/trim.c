@@ -23,7 +23,7 @@ struct trimmer {
     const struct cf_trim_rule *rule;
     const struct cf_residency *residency;
     struct cf_trim *trim;
-    const struct cf_trim_change *change; /* NULL: none, and ranges are kept */
+    const struct cf_trim_change *change; /* NULL: none */
     const struct cf_heap *heap;
     bool open;
     bool last_fast; /* the open chunk's last part came from a fastbin, or is given back */
@@ -48,18 +48,15 @@ static void add_to_sum(struct cf_trim_sum *sum, const struct cf_trim_range *rang
 
 static int add_range(struct trimmer *t, uint64_t addr, uint64_t bytes, enum cf_trim_how how,
                      struct cf_err *err) {
-    const struct cf_trim_range range = {
+    struct cf_trim_range *range = cf_array_push(&t->trim->ranges);
+    if (range == NULL)
+        return cf_err_nomem(err, sizeof *range, "a range of malloc_trim");
+    *range = (struct cf_trim_range){
         .addr = addr, .bytes = bytes, .arena_id = t->heap->arena_id, .how = how,
         .resident = cf_residency_count(t->residency, addr, addr + bytes),
     };
-    add_to_sum(&t->trim->arenas[t->heap->arena_id], &range);
-    add_to_sum(&t->trim->all, &range);
-    if (t->change != NULL)
-        return CF_OK;
-    struct cf_trim_range *kept = cf_array_push(&t->trim->ranges);
-    if (kept == NULL)
-        return cf_err_nomem(err, sizeof *kept, "a range of malloc_trim");
-    *kept = range;
+    add_to_sum(&t->trim->arenas[t->heap->arena_id], range);
+    add_to_sum(&t->trim->all, range);
     return CF_OK;
 }
 

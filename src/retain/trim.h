@@ -78,8 +78,8 @@ struct cf_trim_change {
     const uint64_t *freed; /* bits of live chunks, each at its start as in cf_planes; NULL: none */
 };
 
-/* The same after the change; ranges are not kept, only their sums. A chunk that is given back
- * merges as a fast one does: with what is dead on either side, and with the top. */
+/* The same after the change (NULL: none). A chunk that is given back merges as a fast one does:
+ * with what is dead on either side, and with the top. */
 int cf_trim_simulate_if(const struct cf_chunkmap *map, const struct cf_trim_rule *rule,
                         const struct cf_residency *residency, const struct cf_trim_change *change,
                         struct cf_trim *out, struct cf_err *err);

@@ -15,10 +15,10 @@ SELECT w.arena_id, w.bytes, k.bytes AS kept FROM
      GROUP BY arena_id) k ON k.arena_id IS w.arena_id
 WHERE w.bytes <> coalesce(k.bytes, 0) OR k.bytes > k.pages * 4096;
 
---- without thread caches malloc_trim gives back no less, and no more than is in memory
+--- malloc_trim gives back no more than is in memory, whatever went back first
 --- needs residency
 SELECT * FROM v_trim_if
-WHERE more_bytes < 0 OR then_bytes > (SELECT heap_resident_bytes FROM v_fact);
+WHERE then_bytes < 0 OR then_bytes > (SELECT heap_resident_bytes FROM v_fact);
 
 --- every live chunk is in at most one row of page pins
 SELECT p.arena_id, p.size_bytes, sum(p.chunks) pinning, s.chunks
