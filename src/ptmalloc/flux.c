@@ -160,6 +160,12 @@ static void add_hand(const struct judge *judge, uint32_t arena_id, uint64_t addr
     hands->bytes += is_free ? (int64_t)size : -(int64_t)size;
 }
 
+/* On a list, and not a chunk to the walk: either saw it first. */
+static bool is_unmet(const struct cf_ptmalloc *pt, const struct cf_anomaly *row) {
+    return strcmp(row->code, "binned-not-met") == 0 ||
+           (strcmp(row->code, "bad-chunk-size") == 0 && is_linked(pt, row->addr));
+}
+
 /* A remainder that is on its list before it has a header: the lists counted it, by what stood
  * there before, and the walk did not meet it. Lists are judged before their sums. */
 static void add_unmet(const struct judge *judge, uint32_t arena_id, struct hands *hands) {
@@ -167,8 +173,10 @@ static void add_unmet(const struct judge *judge, uint32_t arena_id, struct hands
         const struct cf_anomaly *row = &judge->pt->anomalies.rows.items[i];
         uint64_t size;
         if (row->arena_id != arena_id || !row->in_flux ||
-            strcmp(row->code, "binned-not-met") != 0 || !cf_chunk_size(judge->pt, row->addr, &size))
+            !is_unmet(judge->pt, row))
             continue;
+        if (!cf_chunk_size(judge->pt, row->addr, &size))
+            size = 0; /* so the list counted it */
         hands->chunks--;
         hands->bytes -= (int64_t)size;
     }
