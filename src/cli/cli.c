@@ -14,23 +14,27 @@
 
 enum { TEXT_BYTES = 4096 };
 
+static void write_harmless(char text[2 * TEXT_BYTES], const char *format, va_list args) {
+    char raw[TEXT_BYTES];
+    (void)vsnprintf(raw, sizeof raw, format, args);
+    (void)cf_escape(raw, text, 2 * TEXT_BYTES);
+}
+
 void cli_say(const char *format, ...) {
-    char raw[TEXT_BYTES], text[2 * TEXT_BYTES];
+    char text[2 * TEXT_BYTES];
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(raw, sizeof raw, format, args);
+    write_harmless(text, format, args);
     va_end(args);
-    (void)cf_escape(raw, text, sizeof text);
     (void)fprintf(stderr, "corefrag: %s\n", text);
 }
 
 void cli_usage_error(struct argp_state *state, const char *format, ...) {
-    char raw[TEXT_BYTES], text[2 * TEXT_BYTES];
+    char text[2 * TEXT_BYTES];
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(raw, sizeof raw, format, args);
+    write_harmless(text, format, args);
     va_end(args);
-    (void)cf_escape(raw, text, sizeof text);
     argp_error(state, "%s", text);
 }
 

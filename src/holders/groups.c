@@ -14,23 +14,18 @@
 /* Vertices between two ticks of progress. */
 enum { TICK_VERTICES = 1 << 20 };
 
-static bool is_member(const struct cf_groups_input *input, const struct cf_group *group,
-                      struct cf_vertex vertex) {
-    if (group->owner != NULL)
-        return vertex.index == cf_dominators_of_group(input->dominators,
-                                                      group->owner->number).index;
-    size_t rank = cf_dominators_rank(input->dominators, vertex);
-    return rank != CF_NO_CHUNK && cf_types_by_rank(input->types)[rank] == group->type;
-}
-
 /* Bits by vertex. */
 static int close_group(const struct cf_context *ctx, const struct cf_groups_input *input,
                        const struct cf_group *group, uint64_t *gone, struct cf_err *err) {
+    const uint16_t *types = group->owner == NULL ? cf_types_by_rank(input->types) : NULL;
+    uint32_t owner =
+        types == NULL ? cf_dominators_of_group(input->dominators, group->owner->number).index : 0;
     for (uint32_t i = 1; i < input->dominators->nr; i++) {
         struct cf_vertex vertex = {i};
         uint32_t above = cf_dominators_above(input->dominators, vertex).index;
-        bool is_gone = (gone[above >> 6] >> (above & 63) & 1) != 0 ||
-                       is_member(input, group, vertex);
+        size_t rank = types != NULL ? cf_dominators_rank(input->dominators, vertex) : CF_NO_CHUNK;
+        bool is_member = rank != CF_NO_CHUNK ? types[rank] == group->type : i == owner;
+        bool is_gone = is_member || (gone[above >> 6] >> (above & 63) & 1) != 0;
         gone[i >> 6] |= (uint64_t)is_gone << (i & 63);
         if (i % TICK_VERTICES == 0 && cf_tick(ctx))
             return cf_err_cancelled(err);

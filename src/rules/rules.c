@@ -44,11 +44,12 @@
     "retained_free_bytes >= 4 * " MIB " AND retained_percent >= 40"
 /* By malloc_trim(0), or not. */
 #define MOST_COMES_BACK MUCH_KEPT " AND releasable_bytes * 2 >= retained_free_bytes"
+#define LITTLE_COMES_BACK MUCH_KEPT " AND releasable_bytes * 2 < retained_free_bytes"
 #define MOST_IS_STUCK                                                                              \
-    MUCH_KEPT " AND releasable_bytes * 2 < retained_free_bytes"                                    \
+    LITTLE_COMES_BACK                                                                              \
     " AND (pinned_bytes + cache_pinned_bytes + edge_bytes) * 2 >= stuck_bytes"
 #define MOST_IS_IN_TOPS                                                                            \
-    MUCH_KEPT " AND releasable_bytes * 2 < retained_free_bytes"                                    \
+    LITTLE_COMES_BACK                                                                              \
     " AND top_resident_bytes >= 16 * " MIB " AND top_resident_bytes * 2 >= stuck_bytes"
 #define ONE_KIND_PILES_UP                                                                          \
     "live_bytes >= 16 * " MIB " AND big_percent >= 50 AND big_chunks >= 10000"                   \
