@@ -10,7 +10,7 @@ WITH meaning (place, class, label, meaning) AS (
            (4, 'pinned', 'pinned', 'free, on pages with live chunks'),
            (5, 'top', 'top', 'free, at the upper ends of arenas'),
            (6, 'cached', 'cached', 'free, in tcaches and fastbins'),
-           (7, 'cache-pinned', 'cache-pinned', 'free, on pages with cached chunks alone'),
+           (7, 'cache-pinned', 'cache-pinned', 'free, beside cached chunks alone'),
            (8, 'edge', 'edge', 'free, beside tops and headers'),
            (9, 'overhead', 'overhead', 'malloc''s headers and end markers')
 ), part (class, bytes) AS (

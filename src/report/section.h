@@ -101,6 +101,7 @@ enum cf_report_place { CF_ANYWHERE, CF_ON_A_PAGE, CF_IN_TEXT };
  */
 #define CF_SECTIONS(SECTION)                                                                       \
     SECTION(verdict, CF_ANYWHERE)                                                                  \
+    SECTION(rss, CF_ANYWHERE)                                                                      \
     SECTION(waste, CF_ANYWHERE)                                                                    \
     SECTION(types, CF_IN_TEXT)                                                                     \
     SECTION(evidence, CF_ANYWHERE)                                                                 \

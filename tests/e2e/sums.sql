@@ -34,6 +34,13 @@ SELECT d.object, d."column" FROM doc d
 WHERE d.unit = 'address' AND substr(d.object, 1, 2) = 'v_'
   AND (d.object, d."column" || '_hex') NOT IN (SELECT object, "column" FROM doc);
 
+--- what is resident is the sum of its parts
+SELECT r.bytes, b.bytes FROM (SELECT sum(bytes) AS bytes FROM v_rss) r,
+    (SELECT sum(resident_bytes) AS bytes FROM v_budget) b WHERE r.bytes IS NOT b.bytes;
+
+--- a part of which nothing is known is not 0
+SELECT * FROM v_rss WHERE bytes IS NULL AND open_bytes = 0 AND part NOT IN ('live', 'freed', 'overhead');
+
 --- the states of an arena fill it
 SELECT * FROM v_arena
 WHERE live_bytes + free_bytes + fast_bytes + tcache_bytes + top_bytes + overhead_bytes

@@ -43,6 +43,33 @@ static void the_verdict_has_the_numbers_that_matter(void **state) {
     free(text);
 }
 
+/* Tenths are rounded together: 1.0 + 11.0 + 0.1 + 3.9 are what stands in front. */
+static void what_is_resident_stands_in_one_line(void **state) {
+    (void)state;
+    char *text = review_report(review_complete, review_incident, &plain);
+    review_says(text, "RSS \u2265 16.0 MiB = 1.0 live + 11.0 freed + 0.1 stacks + 3.9 of unknown "
+                      "use + ? of 2.1 MiB mapped files\n");
+    free(text);
+    text = review_report(review_blind, review_incident, &plain);
+    review_says(text, "RSS unknown: nothing in this core says which pages were in memory.");
+    free(text);
+}
+
+static void a_process_whose_files_are_counted_has_its_whole_rss(void **state) {
+    (void)state;
+    static const char counted[] =
+        "UPDATE budget SET resident_bytes = 0 WHERE kind = 'modules';"
+        "UPDATE budget SET resident_bytes = 40960 WHERE kind = 'module data';"
+        "INSERT INTO budget (kind, label, is_anonymous, mappings, mapped_bytes, resident_bytes)"
+        " VALUES ('huge pages', '', 0, 1, 2097152, 2097152);";
+    char rows[16384];
+    (void)snprintf(rows, sizeof rows, "%s%s", review_incident, counted);
+    char *text = review_report(review_complete, rows, &plain);
+    review_says(text, "RSS 16.0 MiB = 1.0 live + 11.0 freed + 0.1 stacks + 3.9 of unknown use; "
+                      "beside it 2.0 MiB in huge\npages\n");
+    free(text);
+}
+
 static void what_is_not_known_is_not_zero(void **state) {
     (void)state;
     char *text = review_report(review_blind, review_incident, &plain);
@@ -309,6 +336,8 @@ int main(void) {
         cmocka_unit_test(an_incident_reads_as_its_golden_text),
         cmocka_unit_test(all_of_an_incident_reads_as_its_golden_text),
         cmocka_unit_test(the_verdict_has_the_numbers_that_matter),
+        cmocka_unit_test(what_is_resident_stands_in_one_line),
+        cmocka_unit_test(a_process_whose_files_are_counted_has_its_whole_rss),
         cmocka_unit_test(what_is_not_known_is_not_zero),
         cmocka_unit_test(what_undercounts_is_marked),
         cmocka_unit_test(a_bound_is_marked),
