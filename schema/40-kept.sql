@@ -114,6 +114,7 @@ CREATE TABLE top_pin (
     hole_below_bytes INTEGER NOT NULL,
     unlocked_bytes INTEGER NOT NULL,
     unlocked_resident_bytes INTEGER,
+    returned_bytes INTEGER,
     type TEXT,
     holder TEXT,
     PRIMARY KEY (arena_id, rank)
@@ -126,7 +127,7 @@ SELECT arena_id, heap_id, rank, address, printf('0x%x', address) AS address_hex,
        address + (SELECT value / 4 FROM meta WHERE key = 'word_bits') AS user_address,
        printf('0x%x', address + (SELECT value / 4 FROM meta WHERE key = 'word_bits'))
            AS user_address_hex,
-       size_bytes, hole_below_bytes, unlocked_bytes, unlocked_resident_bytes, type,
+       size_bytes, hole_below_bytes, unlocked_bytes, unlocked_resident_bytes, returned_bytes, type,
        iif(instr(holder, ' -> ') > 0, substr(holder, 1, instr(holder, ' -> ') - 1), holder) AS held_by,
        holder
 FROM top_pin;
@@ -144,6 +145,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_top_pin', 'hole_below_bytes', 'bytes', 'Dead bytes right below it, down to the next live chunk.'),
 ('v_top_pin', 'unlocked_bytes', 'bytes', 'What would join the top, or be dropped with its heap, if this chunk and all above it were freed; what waits in caches above it counts as given back too.'),
 ('v_top_pin', 'unlocked_resident_bytes', 'bytes', 'Of these, in memory when the core was written; NULL when nothing says so.'),
+('v_top_pin', 'returned_bytes', 'bytes', 'Resident bytes that free() would give back by itself, beyond what it would now, if this chunk and all above it were gone: emptied heaps, and the top where it reaches trim_threshold. Thread caches stay as they are, so that a cached chunk ends it. NULL when nothing says what is resident.'),
 ('v_top_pin', 'type', 'text', 'What kind of object it is; NULL until known.'),
 ('v_top_pin', 'held_by', 'text', 'Where the way to it begins: the root in holder.'),
 ('v_top_pin', 'holder', 'text', 'What holds it; NULL until known.');

@@ -261,7 +261,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'outsider_name', 'text', 'Part of v_memory outside malloc that holds the most anonymous memory.'),
 ('v_fact', 'outsider_bytes', 'bytes', 'Its resident bytes.'),
 ('v_fact', 'outsider_advice', 'text', 'Where to look for the reason of that.'),
-('v_fact', 'unlock_1_bytes', 'bytes', 'What would join the tops if the topmost live chunk of each arena were freed; of it, what is in memory, where that is known.'),
+('v_fact', 'unlock_1_bytes', 'bytes', 'What free() would give back by itself, beyond what it would now, if the topmost live chunk of each arena were gone (v_top_pin returned_bytes).'),
 ('v_fact', 'unlock_10_bytes', 'bytes', 'The same for the topmost ten of each arena.'),
 ('v_fact', 'unlock_100_bytes', 'bytes', 'The same for the topmost hundred.'),
 ('v_fact', 'pinned_tops', 'count', 'Arenas with a live chunk below their top.'),

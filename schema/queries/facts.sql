@@ -195,13 +195,11 @@ UPDATE fact SET unlock_1_bytes = u.one, unlock_10_bytes = u.ten, unlock_100_byte
     pinned_tops = u.tops
 FROM (SELECT sum(one) AS one, sum(ten) AS ten, sum(hundred) AS hundred,
     coalesce(sum(tops), 0) AS tops
-    FROM (SELECT max(bytes) FILTER (WHERE rank = 1) AS one,
-        max(bytes) FILTER (WHERE rank <= 10) AS ten,
-        max(bytes) FILTER (WHERE rank <= 100) AS hundred,
+    FROM (SELECT max(returned_bytes) FILTER (WHERE rank = 1) AS one,
+        max(returned_bytes) FILTER (WHERE rank <= 10) AS ten,
+        max(returned_bytes) FILTER (WHERE rank <= 100) AS hundred,
         count(*) FILTER (WHERE rank = 1) AS tops
-        FROM (SELECT arena_id, rank, coalesce(unlocked_resident_bytes, unlocked_bytes) AS bytes
-            FROM top_pin)
-        GROUP BY arena_id)) u;
+        FROM top_pin GROUP BY arena_id)) u;
 
 -- What is not malloc's.
 UPDATE fact SET foreign_kind = f.kind, foreign_label = f.label, foreign_bytes = f.resident

@@ -37,6 +37,7 @@ static const struct cf_column top_columns[] = {
     {"hole below", "hole_below_bytes", CF_UNIT_BYTES, CF_IS_DETAIL},
     {"holds down", "unlocked_bytes", CF_UNIT_BYTES, 0},
     {"resident", "unlocked_resident_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY},
+    {"free() returns", "returned_bytes", CF_UNIT_BYTES, CF_IS_RESIDENCY},
     {"type", "type", CF_UNIT_TEXT, CF_IS_OPTIONAL},
     {"hangs on", "held_by", CF_UNIT_TEXT, CF_IS_OPTIONAL},
     {"way", "holder", CF_UNIT_TEXT, CF_IS_OPTIONAL | CF_IS_DETAIL | CF_IS_WIDE},
@@ -63,7 +64,7 @@ static int add_tops(struct cf_report *report, struct cf_section *section, struct
     if (large > 1)
         cf_section_text(section, CF_TONE_PLAIN,
                         "In %" PRId64 " of %" PRId64 " arenas one live chunk holds down more than "
-                        "128 KiB, %s together (bound).",
+                        "128 KiB; without it free() would give back %s by itself (bound).",
                         large, cf_report_fact_i64(report, "used_arenas"),
                         cf_report_bytes(report, bytes,
                                         cf_report_fact_i64(report, "unlock_1_bytes")));

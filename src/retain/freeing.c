@@ -21,17 +21,6 @@ static void add_range(struct cf_free_arena *arena, const struct cf_residency *re
     arena->bytes += end - start;
 }
 
-static void free_main(const struct cf_trim_rule *rule, const struct cf_residency *residency,
-                      const struct cf_trim *trim, const struct cf_heap *heap, uint64_t top,
-                      struct cf_free_arena *out) {
-    out->top_bytes = heap->chunks_end - top;
-    if (!rule->arenas[heap->arena_id].by_brk || out->top_bytes < rule->trim_threshold)
-        return;
-    uint64_t bytes = cf_trim_top_bytes(rule, out->top_bytes, rule->top_pad);
-    if (bytes > 0)
-        add_range(out, residency, trim, heap->chunks_end - bytes, heap->chunks_end);
-}
-
 /* heap_trim()'s shrinking of the top that is left. */
 static uint64_t shrink_bytes(const struct cf_trim_rule *rule, uint64_t top_bytes, uint64_t page) {
     uint64_t keep;
@@ -42,6 +31,26 @@ static uint64_t shrink_bytes(const struct cf_trim_rule *rule, uint64_t top_bytes
     return cf_align_down(top_bytes - keep, page);
 }
 
+uint64_t cf_freeing_top_bytes(const struct cf_trim_rule *rule, const struct cf_heap *heap,
+                              uint64_t top) {
+    const struct cf_trim_arena *arena = &rule->arenas[heap->arena_id];
+    uint64_t top_bytes = heap->chunks_end - top;
+    if (!arena->is_main)
+        return shrink_bytes(rule, top_bytes, rule->heaps[heap->id].page_bytes);
+    if (!arena->by_brk || top_bytes < rule->trim_threshold)
+        return 0;
+    return cf_trim_top_bytes(rule, top_bytes, rule->top_pad);
+}
+
+static void free_top(const struct cf_trim_rule *rule, const struct cf_residency *residency,
+                     const struct cf_trim *trim, const struct cf_heap *heap, uint64_t top,
+                     struct cf_free_arena *out) {
+    out->top_bytes = heap->chunks_end - top;
+    uint64_t bytes = cf_freeing_top_bytes(rule, heap, top);
+    if (bytes > 0)
+        add_range(out, residency, trim, heap->chunks_end - bytes, heap->chunks_end);
+}
+
 static void free_thread(const struct cf_heap_chain *chain, const struct cf_residency *residency,
                         const struct cf_trim *trim, uint64_t top, struct cf_free_arena *out) {
     struct cf_top_rest rest = cf_heap_chain_settle(chain, 0, top, false);
@@ -50,12 +59,7 @@ static void free_thread(const struct cf_heap_chain *chain, const struct cf_resid
         add_range(out, residency, trim, gone->start, gone->end);
     }
     out->dropped_heaps = rest.heap;
-    const struct cf_heap *heap = cf_heap_chain_at(chain, rest.heap);
-    out->top_bytes = heap->chunks_end - rest.top;
-    uint64_t page = chain->rule->heaps[heap->id].page_bytes;
-    uint64_t bytes = shrink_bytes(chain->rule, out->top_bytes, page);
-    if (bytes > 0)
-        add_range(out, residency, trim, heap->chunks_end - bytes, heap->chunks_end);
+    free_top(chain->rule, residency, trim, cf_heap_chain_at(chain, rest.heap), rest.top, out);
 }
 
 static void add_to_all(struct cf_free_arena *all, const struct cf_free_arena *arena) {
@@ -79,7 +83,7 @@ static int free_arena(struct cf_heap_chain *chain, const struct cf_residency *re
         return CF_OK;
     struct cf_free_arena *arena = &out->arenas[heap->arena_id];
     if (chain->rule->arenas[heap->arena_id].is_main) {
-        free_main(chain->rule, residency, trim, heap, top, arena);
+        free_top(chain->rule, residency, trim, heap, top, arena);
     } else {
         int rc = cf_heap_chain_build(chain, chain->map, chain->rule, heap, err);
         if (rc != CF_OK)

@@ -37,6 +37,11 @@ struct cf_freeing {
     struct cf_free_arena all;
 };
 
+/* Of an arena's top that begins at `top` in `heap`, once heaps are dropped: how many bytes at its
+ * end the next free() gives back. */
+uint64_t cf_freeing_top_bytes(const struct cf_trim_rule *rule, const struct cf_heap *heap,
+                              uint64_t top);
+
 /* `trim` is of the same map and rule. CF_ENOMEM only; free with cf_freeing_fini(). */
 int cf_freeing_find(const struct cf_chunkmap *map, const struct cf_trim_rule *rule,
                     const struct cf_residency *residency, const struct cf_trim *trim,

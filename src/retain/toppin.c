@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "retain/freeing.h"
 #include "retain/heapchain.h"
 #include "base/err.h"
 
@@ -26,6 +27,12 @@ struct lister {
     struct cf_resident_bytes dropped; /* of the first nr_dropped heaps */
     struct cf_top_rest last;          /* what `last_resident` was counted for; top 0: nothing */
     struct cf_resident_bytes last_resident;
+    size_t end_heap;                   /* `end_part` is the part of [end_at, the heap's end) */
+    uint64_t end_at;
+    struct cf_resident_bytes end_part;
+    bool cache_stands;                 /* a cached chunk holds the top down, whatever is freed */
+    uint64_t returned_now;             /* by free(), with no pin freed */
+    struct cf_resident_bytes returned; /* beyond that, with all pins so far freed */
 };
 
 static struct cf_resident_bytes add(struct cf_resident_bytes a, struct cf_resident_bytes b) {
@@ -69,11 +76,46 @@ static void unlock(struct lister *l, size_t index, uint64_t start, struct cf_top
     pin->unlocked_resident = rest.heap > 0 ? add(here, count_dropped(l, rest.heap)) : here;
 }
 
+/* What free() gives back once all above `start` in heap `index` is dead. */
+static struct cf_resident_bytes returned_from(struct lister *l, size_t index, uint64_t start) {
+    struct cf_top_rest rest = cf_heap_chain_settle(&l->chain, index, start, false);
+    const struct cf_heap *heap = cf_heap_chain_at(&l->chain, rest.heap);
+    uint64_t bytes = cf_freeing_top_bytes(l->chain.rule, heap, rest.top);
+    if (bytes == 0 && rest.heap == 0)
+        return (struct cf_resident_bytes){.known = true};
+    if (l->end_at == 0 || l->end_heap != rest.heap) {
+        l->end_heap = rest.heap;
+        l->end_at = heap->chunks_end;
+        l->end_part = (struct cf_resident_bytes){0};
+    }
+    if (heap->chunks_end - bytes < l->end_at) {
+        struct cf_resident_bytes more =
+            cf_residency_count(l->residency, heap->chunks_end - bytes, l->end_at);
+        l->end_part = add(l->end_part, more);
+        l->end_at = heap->chunks_end - bytes;
+    }
+    return rest.heap > 0 ? add(l->end_part, count_dropped(l, rest.heap)) : l->end_part;
+}
+
+/* `start`: where the hole below the pin begins, caches counted as given back; `strict`: not. */
+static void give_back(struct lister *l, size_t index, uint64_t start, uint64_t strict,
+                      struct cf_top_pin *pin) {
+    if (!l->cache_stands) {
+        struct cf_resident_bytes all = returned_from(l, index, strict);
+        l->returned.known = all.known;
+        l->returned.bytes = all.bytes > l->returned_now ? all.bytes - l->returned_now : 0;
+    }
+    l->cache_stands = l->cache_stands || strict != start;
+    pin->returned = l->returned;
+}
+
 /* The pins of one heap of the chain; `*more` tells whether the heap below can go on the list. */
 static int list_heap(struct lister *l, size_t index, bool *more, struct cf_err *err) {
     const struct cf_heap *heap = cf_heap_chain_at(&l->chain, index);
     struct cf_down down;
-    cf_down_init(&down, l->chain.map, heap, cf_heap_chain_tail(&l->chain, index, true));
+    uint64_t tail = cf_heap_chain_tail(&l->chain, index, true);
+    cf_down_init(&down, l->chain.map, heap, tail);
+    l->cache_stands = l->cache_stands || tail != cf_heap_chain_tail(&l->chain, index, false);
     l->at = edge_of(&l->chain, index);
     l->part = (struct cf_resident_bytes){0};
     struct cf_chunk chunk;
@@ -88,12 +130,14 @@ static int list_heap(struct lister *l, size_t index, bool *more, struct cf_err *
         struct cf_top_pin *pin = cf_array_push(&l->pins->pins);
         if (pin == NULL)
             return cf_err_nomem(err, sizeof *pin, "a top pin");
+        struct cf_down strict = down;
         uint64_t start = cf_down_dead(&down, true);
         *pin = (struct cf_top_pin){
             .arena_id = heap->arena_id, .heap_id = heap->id, .rank = ++l->rank,
             .addr = chunk.addr, .bytes = chunk.bytes, .hole_below_bytes = chunk.addr - start,
         };
         unlock(l, index, start, pin);
+        give_back(l, index, start, cf_down_dead(&strict, false), pin);
     }
     return CF_OK;
 }
@@ -104,6 +148,12 @@ static int list_arena(struct lister *l, const struct cf_heap *newest, struct cf_
     l->nr_dropped = 0;
     l->dropped = (struct cf_resident_bytes){0};
     l->last = (struct cf_top_rest){0};
+    l->cache_stands = false;
+    l->end_at = 0;
+    l->returned = (struct cf_resident_bytes){.known = true};
+    l->returned_now = 0;
+    if (rc == CF_OK)
+        l->returned_now = returned_from(l, 0, cf_heap_chain_tail(&l->chain, 0, false)).bytes;
     bool more = true;
     for (size_t i = 0; i < l->chain.heaps.len && more && rc == CF_OK; i++)
         rc = list_heap(l, i, &more, err);

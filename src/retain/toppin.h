@@ -12,6 +12,9 @@
  * heap_trim() drops it (heapchain.h), all its accessible bytes count, and what ends the heap below
  * joins the top with its fences; where heap_trim() would keep the empty heap, nothing below it
  * can join.
+ *
+ * What joins the top does not go back by that alone: `returned` is what the next free() that trims
+ * would then give back beyond what it does now (freeing.h), while thread caches stay as they are.
  */
 #ifndef CF_RETAIN_TOPPIN_H
 #define CF_RETAIN_TOPPIN_H
@@ -37,6 +40,7 @@ struct cf_top_pin {
     uint64_t unlocked_bytes; /* if this and all above it were freed; the old top not counted,
                                 except with a heap that is dropped */
     struct cf_resident_bytes unlocked_resident; /* of these */
+    struct cf_resident_bytes returned; /* resident bytes that free() would give back then */
 };
 
 struct cf_top_pins {

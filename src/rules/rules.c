@@ -90,6 +90,11 @@
 #define STILL_EXACT                                                                                \
     "malloc holds {heap_resident_bytes:amount}, {live_resident_bytes:amount} of it live: exact "   \
     "but for what stands at the damage."
+#define TOP_PIN_RULE                                                                               \
+    "free() drops emptied heaps of threads' arenas, and cuts a top that has reached "              \
+    "trim_threshold[ ({trim_threshold:bytes} here)], whenever 64 KiB come together (_int_free, "   \
+    "systrim, heap_trim). A bound: what waits in thread caches stays, and the last few of each "   \
+    "size that are freed go there."
 #define PINNED                                                                                     \
     "[; {pinned_bytes:bytes} is pinned by {pinning_chunks:count} live chunk{pinning_chunks:s} on " \
     "the same pages][, most of it by those of {main_pinner_size:bytes}]"       \
@@ -414,37 +419,34 @@ const struct cf_rule cf_rules[] = {
     },
     {
         .code = "what-if-top-1", .severity = "what-if",
-        .when = WORTH_IT("unlock_1_bytes") " AND retained_percent >= 20",
+        .when = WORTH_IT("unlock_1_bytes"),
         .bytes = "unlock_1_bytes", .confidence = "'medium'", .exactness = "'bound'",
-        .title = "Without the topmost live chunk of each arena, up to {unlock_1_bytes:bytes} more "
-                 "would join the tops",
-        .detail = "Live chunks stand below the tops of {pinned_tops:count} arenas. free() trims "
-                  "the main arena's top beyond the threshold, and drops emptied heaps of others.",
+        .title = "Without the topmost live chunk of each arena free() would give back "
+                 "{unlock_1_bytes:bytes} by itself",
+        .detail = TOP_PIN_RULE,
         .advice = "Allocate early what outlives the load: topmost chunk of each arena",
-        .sql = "SELECT * FROM v_top_pin WHERE rank = 1 ORDER BY unlocked_bytes DESC",
+        .sql = "SELECT * FROM v_top_pin WHERE rank = 1 ORDER BY returned_bytes DESC",
     },
     {
         .code = "what-if-top-10", .severity = "what-if",
-        .when = WORTH_IT("unlock_10_bytes") " AND unlock_10_bytes >= unlock_1_bytes * 1.5"
-                " AND retained_percent >= 20",
+        .when = WORTH_IT("unlock_10_bytes") " AND unlock_10_bytes >= unlock_1_bytes * 1.5",
         .bytes = "unlock_10_bytes", .confidence = "'medium'", .exactness = "'bound'",
-        .title = "Without the topmost ten live chunks of each arena, up to {unlock_10_bytes:bytes} "
-                 "more would join the tops",
-        .detail = "Counted from the top of each arena down.",
+        .title = "Without the topmost ten live chunks of each arena free() would give back "
+                 "{unlock_10_bytes:bytes} by itself",
+        .detail = TOP_PIN_RULE,
         .advice = "Allocate early what outlives the load: topmost ten of each arena",
-        .sql = "SELECT arena_id, max(unlocked_bytes) FROM v_top_pin WHERE rank <= 10 GROUP BY "
+        .sql = "SELECT arena_id, max(returned_bytes) FROM v_top_pin WHERE rank <= 10 GROUP BY "
                "arena_id ORDER BY 2 DESC",
     },
     {
         .code = "what-if-top-100", .severity = "what-if",
-        .when = WORTH_IT("unlock_100_bytes") " AND unlock_100_bytes >= unlock_10_bytes * 1.5"
-                " AND retained_percent >= 20",
+        .when = WORTH_IT("unlock_100_bytes") " AND unlock_100_bytes >= unlock_10_bytes * 1.5",
         .bytes = "unlock_100_bytes", .confidence = "'medium'", .exactness = "'bound'",
-        .title = "Without the topmost hundred live chunks of each arena, up to "
-                 "{unlock_100_bytes:bytes} more would join the tops",
-        .detail = "Counted from the top of each arena down.",
+        .title = "Without the topmost hundred live chunks of each arena free() would give back "
+                 "{unlock_100_bytes:bytes} by itself",
+        .detail = TOP_PIN_RULE,
         .advice = "Allocate early what outlives the load: topmost hundred of each arena",
-        .sql = "SELECT arena_id, max(unlocked_bytes) FROM v_top_pin WHERE rank <= 100 GROUP BY "
+        .sql = "SELECT arena_id, max(returned_bytes) FROM v_top_pin WHERE rank <= 100 GROUP BY "
                "arena_id ORDER BY 2 DESC",
     },
     {

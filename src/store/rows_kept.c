@@ -94,7 +94,7 @@ static int insert_top_pins(struct cf_db *db, const struct cf_top_pins *pins,
     CF_CLEANUP_INSERT struct cf_insert in = {0};
     int status = cf_insert_begin(&in, db, "top_pin",
                                  "arena_id, rank, heap_id, address, size_bytes, hole_below_bytes,"
-                                 " unlocked_bytes, unlocked_resident_bytes, type",
+                                 " unlocked_bytes, unlocked_resident_bytes, returned_bytes, type",
                                  err);
     for (size_t i = 0; status == CF_OK && i < pins->pins.len; i++) {
         const struct cf_top_pin *pin = &pins->pins.items[i];
@@ -106,6 +106,7 @@ static int insert_top_pins(struct cf_db *db, const struct cf_top_pins *pins,
         cf_insert_u64(&in, pin->hole_below_bytes);
         cf_insert_u64(&in, pin->unlocked_bytes);
         cf_insert_u64_if(&in, pin->unlocked_resident.known, pin->unlocked_resident.bytes);
+        cf_insert_u64_if(&in, pin->returned.known, pin->returned.bytes);
         cf_insert_text(&in, types == NULL
                                 ? NULL
                                 : cf_types_own_name(types, cf_types_at(types, pin->addr)));

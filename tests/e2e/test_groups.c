@@ -21,12 +21,14 @@ static void what_survivors_keep_comes_back_without_them(void **state) {
         e2e_end(&run);
         skip();
     }
-    int64_t now = 0, then = 0;
+    int64_t now = 0, then = 0, topmost = 0;
     char *trims = process_text(run.folder, "trims");
     assert_non_null(trims);
-    assert_int_equal(sscanf(trims, "%" SCNd64 " %" SCNd64, &now, &then), 2);
+    assert_int_equal(sscanf(trims, "%" SCNd64 " %" SCNd64 " %" SCNd64, &now, &then,
+                            &topmost), 3);
     free(trims);
     assert_true(then > now + (4 << 20)); /* the program is worth the test */
+    assert_true(topmost > 4 << 20);
     assert_true(e2e_analyze(&run));
     assert_int_equal(run.exit_code, 0);
     assert_true(e2e_open(&run));
@@ -36,6 +38,8 @@ static void what_survivors_keep_comes_back_without_them(void **state) {
     assert_int_equal(e2e_number(run.db, "SELECT chunks" GROUP, -1), 4000);
     assert_int_equal(e2e_number(run.db, "SELECT bytes = (SELECT more_bytes" GROUP ") FROM v_finding"
                                         " WHERE code = 'what-if-group'", -1), 1);
+    assert_int_equal(e2e_number(run.db, "SELECT sum(returned_bytes) FROM v_top_pin WHERE rank = 1",
+                                -1), topmost);
     assert_int_equal(e2e_number(run.db, "SELECT count(*) FROM v_verdict WHERE code = 'fragmented'",
                                 -1), 1);
     e2e_end(&run);

@@ -1,20 +1,25 @@
 /*
- * survivors: a global table of small blocks that outlived the large ones around them. It writes
- * what malloc_trim(0) gives back in a child, and what it gives back in another child that has freed
- * the survivors before, in bytes, to the file `trims`; then it ends by a signal. There are no
- * thread caches, which would keep some of what is freed.
+ * survivors: a global table of small blocks that outlived the large ones around them, and in main's
+ * arena and a thread's two heaps one block that stands above what was freed. It writes what
+ * malloc_trim(0) gives back in a child, what it gives back in another child that has freed the
+ * survivors before, and what free() alone gives back of the two blocks below the tops in a third,
+ * in bytes, to the file `trims`; then it ends by a signal. There are no thread caches, which would
+ * keep some of what is freed.
  */
 #include <fcntl.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PAIRS = 4000, SMALL = 200, LARGE = 3600 };
+enum { PAIRS = 4000, SMALL = 200, LARGE = 3600, WIDE = 60000, WIDES = 1400, WIDES_OF_MAIN = 60 };
+enum what { TRIM, FREE_SURVIVORS, FREE_TOPMOST };
 
 void *survivors[PAIRS];
+void *topmost[2]; /* of main's arena, of the thread's */
 
 static long anonymous_bytes(void) {
     static char text[4096];
@@ -28,7 +33,7 @@ static long anonymous_bytes(void) {
     return line == NULL ? 0 : atol(line + strlen("Anonymous:")) * 1024;
 }
 
-static long trim_in_child(int frees) {
+static long trim_in_child(enum what what) {
     int ends[2];
     long saved = -1;
     if (pipe(ends) != 0)
@@ -36,9 +41,12 @@ static long trim_in_child(int frees) {
     pid_t child = fork();
     if (child == 0) {
         long before = anonymous_bytes();
-        for (int i = 0; frees && i < PAIRS; i++)
+        for (int i = 0; what == FREE_SURVIVORS && i < PAIRS; i++)
             free(survivors[i]);
-        malloc_trim(0);
+        for (int i = 0; what == FREE_TOPMOST && i < 2; i++)
+            free(topmost[i]);
+        if (what != FREE_TOPMOST)
+            malloc_trim(0);
         saved = before - anonymous_bytes();
         _exit(write(ends[1], &saved, sizeof saved) == sizeof saved ? 0 : 96);
     }
@@ -55,6 +63,26 @@ static void *block(size_t bytes) {
     return memset(p, 1, bytes);
 }
 
+/* One page of each block is touched: the heaps are address space else. */
+static void *pile_up(size_t nr) {
+    static void *wide[WIDES];
+    for (size_t i = 0; i < nr; i++) {
+        wide[i] = malloc(WIDE);
+        memset(wide[i], 2, 1);
+    }
+    void *last = block(LARGE);
+    for (size_t i = 0; i < nr; i++)
+        free(wide[i]);
+    memset(wide, 0, sizeof wide);
+    return last;
+}
+
+static void *pile_up_in_thread(void *unused) {
+    (void)unused;
+    topmost[1] = pile_up(WIDES);
+    return NULL;
+}
+
 int main(int argc, char **argv) {
     static void *large[PAIRS];
     static char text[100];
@@ -67,13 +95,18 @@ int main(int argc, char **argv) {
         large[i] = block(LARGE);
         survivors[i] = block(SMALL);
     }
-    void *volatile last = block(LARGE); /* the top stays where it is */
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, pile_up_in_thread, NULL) != 0 ||
+        pthread_join(thread, NULL) != 0)
+        return 93;
+    topmost[0] = pile_up(WIDES_OF_MAIN);
     for (int i = 0; i < PAIRS; i++)
         free(large[i]);
     memset(large, 0, sizeof large);
     int fd = open("trims", O_WRONLY | O_CREAT | O_TRUNC, 0644);
-    int bytes = snprintf(text, sizeof text, "%ld %ld", trim_in_child(0), trim_in_child(1));
-    if (write(fd, text, (size_t)bytes) != bytes || last == NULL)
+    int bytes = snprintf(text, sizeof text, "%ld %ld %ld", trim_in_child(TRIM),
+                         trim_in_child(FREE_SURVIVORS), trim_in_child(FREE_TOPMOST));
+    if (write(fd, text, (size_t)bytes) != bytes)
         return 94;
     abort();
 }

@@ -318,15 +318,15 @@ static const struct worth {
     {{NULL, 1, 1, 1, 0, 0, 1, 0},
      "UPDATE waste SET bytes = 131072 WHERE class = 'releasable'", "code = 'what-if-trim'", 1},
     {{NULL, 1, 70, 1, 0, 0, 1, 0},
-     "INSERT INTO top_pin VALUES (0, 1, 0, 4096, 64, 0, 4000000, 4000000, NULL, NULL)",
+     "INSERT INTO top_pin VALUES (0, 1, 0, 4096, 64, 0, 4000000, 4000000, 0, NULL, NULL)",
      "code LIKE 'what-if-top-%'", 0},
     {{NULL, 1, 40, 20, 9, 1, 1, 0},
-     "INSERT INTO top_pin VALUES (0, 1, 0, 4096, 64, 0, 4000000, 4000000, NULL, NULL),"
-     " (0, 9, 0, 2048, 64, 0, 4500000, 4500000, NULL, NULL)",
+     "INSERT INTO top_pin VALUES (0, 1, 0, 4096, 64, 0, 4000000, 4000000, 4000000, NULL, NULL),"
+     " (0, 9, 0, 2048, 64, 0, 4500000, 4500000, 4500000, NULL, NULL)",
      "code LIKE 'what-if-top-%'", 1},
     {{NULL, 1, 40, 20, 9, 1, 1, 0},
-     "INSERT INTO top_pin VALUES (0, 1, 0, 4096, 64, 0, 500000, 500000, NULL, NULL),"
-     " (0, 9, 0, 2048, 64, 0, 4500000, 4500000, NULL, NULL)",
+     "INSERT INTO top_pin VALUES (0, 1, 0, 4096, 64, 0, 500000, 500000, 500000, NULL, NULL),"
+     " (0, 9, 0, 2048, 64, 0, 4500000, 4500000, 4500000, NULL, NULL)",
      "advice LIKE 'Allocate early what outlives the load: topmost ten %'", 1},
     {{NULL, 1, 40, 0, 0, 1, 1, 20}, "UPDATE leak SET chunks = 5, root_chunks = 5",
      "finding_id = 1 AND detail LIKE 'Free memory that glibc keeps%'", 1},

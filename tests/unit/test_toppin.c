@@ -149,6 +149,48 @@ static void resident_bytes_are_counted_where_they_are_unlocked(void **state) {
     }
 }
 
+/* By rank, in hex; top_pad is 0x20000, as trim_threshold is where a case says nothing. */
+static const struct {
+    const char *name;
+    const char *heaps[3];
+    uint64_t trim_threshold;
+    const char *returned;
+} return_cases[] = {
+    {"a top below the threshold goes nowhere", {"L40 F10000 L20 T1000"}, 0, "0 0"},
+    {"main's top goes but for top_pad and a page", {"L40 F50000 L20 T1000"}, 0, "30000 31000"},
+    {"what free() gives back anyway is not counted", {"L40 F10000 L20 T50000"}, 0, "10000 11000"},
+    {"a grown threshold keeps it", {"L40 F50000 L20 T1000"}, 0x80000, "0 0"},
+    {"a cached chunk stays where it is", {"L40 F90000 t20 F50000 L20 T1000"}, 0, "30000 30000"},
+    {"and one at the top keeps all", {"L40 F90000 L20 t20 T1000"}, 0, "0 0"},
+    {"an emptied heap goes whole", {"L100 F200 L50 F100 #10 #10", "L40 F100 T1000"}, 0,
+     "1170 1170 1170"},
+    {"also when main's kind of top is far from its threshold",
+     {"L100 F200 L50 F100 #10 #10", "L40 F100 T1000"}, 0x80000, "1170 1170 1170"},
+};
+
+static void pins_return_what_free_gives_back(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof return_cases / sizeof *return_cases; i++) {
+        size_t nr = return_cases[i].heaps[1] != NULL ? 2 : 1;
+        struct cf_trim_rule rule;
+        struct cf_residency residency = toy_residency(&all_resident);
+        struct cf_chunkmap *map = build(return_cases[i].heaps, nr, &rule);
+        if (return_cases[i].trim_threshold != 0)
+            rule.trim_threshold = return_cases[i].trim_threshold;
+        struct cf_top_pins pins;
+        assert_int_equal(cf_top_pins_find(map, &rule, &residency, &pins, NULL), CF_OK);
+        char text[256] = "";
+        for (size_t k = 0; k < pins.pins.len; k++)
+            sprintf(text + strlen(text), "%s%llx", k > 0 ? " " : "",
+                    (unsigned long long)pins.pins.items[k].returned.bytes);
+        if (strcmp(text, return_cases[i].returned) != 0)
+            fail_msg("%s: %s", return_cases[i].name, text);
+        cf_top_pins_fini(&pins);
+        cf_trim_rule_fini(&rule);
+        cf_chunkmap_free(map);
+    }
+}
+
 static void a_ring_of_heaps_ends(void **state) {
     (void)state;
     struct cf_residency residency = toy_residency(&all_resident);
@@ -226,6 +268,7 @@ int main(void) {
         cmocka_unit_test(pins_unlock_what_their_end_would_give),
         cmocka_unit_test(an_arena_has_a_hundred_pins_at_most),
         cmocka_unit_test(resident_bytes_are_counted_where_they_are_unlocked),
+        cmocka_unit_test(pins_return_what_free_gives_back),
         cmocka_unit_test(a_ring_of_heaps_ends),
         cmocka_unit_test(free_returns_what_its_thresholds_allow),
     };
