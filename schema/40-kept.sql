@@ -38,13 +38,29 @@ FROM trim_if;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_trim_if', '', '', 'What malloc_trim(0) would give back if some chunks had gone back to their arenas first: each merges with what is free on either side of it, as free() and malloc_consolidate() merge. For the process as it stands; a run without them lays out its blocks anew.'),
-('v_trim_if', 'kind', 'text', 'caches, threshold, owner, type.'),
-('v_trim_if', 'without', 'text', 'thread caches: all that waits in them goes back; an owner: all that it keeps alive alone; a type: all chunks of it, with what they alone keep alive; a grown trim_threshold: no chunk goes back, but free() trims tops beyond 128 KiB; then now_bytes and then_bytes are what free() gives back, main''s arena included.'),
+('v_trim_if', 'kind', 'text', 'caches, threshold, owner, type, size.'),
+('v_trim_if', 'without', 'text', 'thread caches: all that waits in them goes back; an owner: all that it keeps alive alone; a type: all chunks of it, with what they alone keep alive; a size: the chunks of one size and type that pin the most, and nothing with them; a grown trim_threshold: no chunk goes back, but free() trims tops beyond 128 KiB; then now_bytes and then_bytes are what free() gives back, main''s arena included.'),
 ('v_trim_if', 'chunks', 'chunks', 'How many chunks that is.'),
 ('v_trim_if', 'bytes', 'bytes', 'Their bytes.'),
 ('v_trim_if', 'now_bytes', 'bytes', 'What malloc_trim(0) gives back as it is, and the next free() that drops the tops of threads'' arenas; NULL when nothing says what is resident.'),
 ('v_trim_if', 'then_bytes', 'bytes', 'The same without these chunks.'),
 ('v_trim_if', 'more_bytes', 'bytes', 'The difference.');
+
+CREATE TABLE former_block (
+    least_bytes INTEGER NOT NULL,
+    blocks INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    resident_bytes INTEGER
+);
+
+CREATE VIEW v_former_block AS SELECT least_bytes, blocks, bytes, resident_bytes FROM former_block;
+
+INSERT INTO doc (object, "column", unit, text) VALUES
+('v_former_block', '', '', 'Large blocks that stood where free memory is now, by the headers that are left of them: a row where mmap_threshold is over 128 KiB and such a block shows. Below that threshold they would have been mapped, and gone when they were freed. Evidence, not a count: what was used again shows no more.'),
+('v_former_block', 'least_bytes', 'bytes', 'From which size on they are counted.'),
+('v_former_block', 'blocks', 'count', 'How many.'),
+('v_former_block', 'bytes', 'bytes', 'Their bytes.'),
+('v_former_block', 'resident_bytes', 'bytes', 'Of these, in memory now; NULL when nothing says what is resident.');
 
 CREATE TABLE waste (
     arena_id INTEGER,

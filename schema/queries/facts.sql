@@ -98,13 +98,12 @@ FROM (SELECT count(*) FILTER (WHERE chunks > 0) AS caches, count(thread_id) AS t
     coalesce(sum(chunks) FILTER (WHERE thread_id IS NULL), 0) AS chunks,
     coalesce(sum(bytes) FILTER (WHERE thread_id IS NULL), 0) AS bytes FROM tcache) t;
 
-UPDATE fact SET kept_large_bytes = max(coalesce(main_top_bytes, 0) - 131072, 0) +
-    coalesce((SELECT sum(resident_bytes) FROM hole_histogram WHERE from_bytes >= 131072), 0);
-
 UPDATE fact SET thread_dead_bytes = (SELECT sum(bytes) FROM waste
     WHERE arena_id > 0 AND class IN ('releasable', 'pinned', 'top', 'edge')),
     large_live_bytes = (SELECT coalesce(sum(bytes), 0) FROM v_size_class
                         WHERE state = 'live' AND size_bytes >= 131072 AND arena_id IS NOT NULL),
+    former_large_bytes = (SELECT total(resident_bytes) FROM former_block),
+    former_large_blocks = (SELECT total(blocks) FROM former_block),
     threshold_gain_bytes = (SELECT more_bytes FROM v_trim_if
                             WHERE kind = 'threshold');
 
@@ -188,6 +187,8 @@ UPDATE fact SET pinner_size = p.size_bytes, pinner_chunks = p.chunks, pinner_byt
         substr(p.type, 2, length(p.type) - 2), p.type),
     pinner_holder = p.holder, pinner_held_by = p.held_by
 FROM (SELECT * FROM v_pinner LIMIT 1) p;
+
+UPDATE fact SET pinner_gain_bytes = (SELECT more_bytes FROM v_trim_if WHERE kind = 'size');
 
 UPDATE fact SET pinning_chunks = (SELECT sum(chunks) FROM page_pin);
 
@@ -304,8 +305,7 @@ UPDATE fact SET
         nullif(leak_bytes - leak_resident_bytes, 0), NULL),
     unpaid_leak_bytes = iif(residency_exact = 1 AND leak_bytes >= 1048576 AND
         leak_resident_bytes * 20 < leak_bytes, leak_bytes, NULL),
-    tcache_gain_bytes = (SELECT more_bytes FROM v_trim_if WHERE kind = 'caches'),
-    kept_large_bytes = min(kept_large_bytes, coalesce(retained_free_bytes, kept_large_bytes));
+    tcache_gain_bytes = (SELECT more_bytes FROM v_trim_if WHERE kind = 'caches');
 
 -- What follows from those.
 UPDATE fact SET

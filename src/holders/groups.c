@@ -33,14 +33,28 @@ static int close_group(const struct cf_context *ctx, const struct cf_groups_inpu
     return CF_OK;
 }
 
+/* What pins had no type was told since whose memory it is; that is no type of its own. */
+static bool is_of_type(const struct cf_types *types, uint32_t type, uint32_t wanted) {
+    return type == wanted ||
+           (wanted == 0 && cf_types_get(types, type)->evidence == CF_EVIDENCE_OWNER);
+}
+
+/* Sets the bits of the heap's chunks that are gone (by vertex), or of the group's size and type. */
 static void free_of_heap(const struct cf_groups_input *input, const struct cf_heap *heap,
-                         const uint64_t *gone, uint64_t *freed, struct cf_trim_if *sums) {
+                         const struct cf_group *group, const uint64_t *gone, uint64_t *freed,
+                         struct cf_trim_if *sums) {
     const struct cf_planes *planes = cf_chunkmap_planes(cf_ptmalloc_map(input->pt));
     size_t rank = cf_ranks_before_word(input->dominators->ranks, heap->plane_word);
     struct cf_live_walk walk = cf_live_walk(planes, heap);
+    const uint16_t *types = cf_types_by_rank(input->types);
     for (; cf_live_walk_next(&walk); rank++) {
-        uint32_t vertex = cf_dominators_of_rank(input->dominators, rank).index;
-        if (vertex == 0 || (gone[vertex >> 6] >> (vertex & 63) & 1) == 0)
+        uint32_t vertex =
+            gone == NULL ? 0 : cf_dominators_of_rank(input->dominators, rank).index;
+        bool is_gone = gone == NULL
+                           ? (uint64_t)walk.units << planes->unit_shift == group->size_bytes &&
+                                 is_of_type(input->types, types[rank], group->type)
+                           : vertex != 0 && (gone[vertex >> 6] >> (vertex & 63) & 1) != 0;
+        if (!is_gone)
             continue;
         freed[heap->plane_word + (walk.unit >> 6)] |= 1ull << (walk.unit & 63);
         sums->chunks++;
@@ -53,15 +67,16 @@ static int judge(const struct cf_context *ctx, const struct cf_groups_input *inp
     const struct cf_chunkmap *map = cf_ptmalloc_map(input->pt);
     size_t nr_words = cf_chunkmap_planes(map)->nr_words + 1;
     size_t nr_vertices = input->dominators->nr / 64 + 1;
-    CF_CLEANUP_FREE uint64_t *gone = calloc(nr_vertices, sizeof *gone);
+    bool is_closed = group->size_bytes == 0;
+    CF_CLEANUP_FREE uint64_t *gone = is_closed ? calloc(nr_vertices, sizeof *gone) : NULL;
     CF_CLEANUP_FREE uint64_t *freed = calloc(nr_words, sizeof *freed);
-    if (gone == NULL || freed == NULL)
+    if ((is_closed && gone == NULL) || freed == NULL)
         return cf_err_nomem(err, (nr_vertices + nr_words) * sizeof *gone, "a group of chunks");
-    int status = close_group(ctx, input, group, gone, err);
+    int status = is_closed ? close_group(ctx, input, group, gone, err) : CF_OK;
     if (status != CF_OK)
         return status;
     for (size_t i = 0; i < cf_chunkmap_nr_heaps(map); i++)
-        free_of_heap(input, cf_chunkmap_heap(map, i), gone, freed, &group->gone);
+        free_of_heap(input, cf_chunkmap_heap(map, i), group, gone, freed, &group->gone);
     const struct cf_trim_change change = {.freed = freed};
     return group->gone.chunks == 0
                ? CF_OK
@@ -104,9 +119,44 @@ static int choose_types(const struct cf_groups_input *input, struct cf_groups *g
     return CF_OK;
 }
 
+static int by_size_and_type(const void *a, const void *b) {
+    const struct cf_page_pin *left = a, *right = b;
+    if (left->size_bytes != right->size_bytes)
+        return left->size_bytes < right->size_bytes ? -1 : 1;
+    return (left->type > right->type) - (left->type < right->type);
+}
+
+/* The size and type whose chunks pin the most, all arenas together. */
+static int choose_size(const struct cf_groups_input *input, struct cf_groups *groups,
+                       struct cf_err *err) {
+    size_t nr = cf_page_pins_nr(input->kept->page_pins);
+    CF_CLEANUP_FREE struct cf_page_pin *pins = calloc(nr + 1, sizeof *pins);
+    if (pins == NULL)
+        return cf_err_nomem(err, nr * sizeof *pins, "what sizes pin");
+    for (size_t i = 0; i < nr; i++)
+        pins[i] = *cf_page_pins_row(input->kept->page_pins, i);
+    qsort(pins, nr, sizeof *pins, by_size_and_type);
+    struct cf_group most = {0};
+    uint64_t most_pinned = 0, pinned = 0;
+    for (size_t i = 0; i < nr; i++) {
+        pinned += pins[i].pinned_bytes;
+        if (i + 1 < nr && by_size_and_type(&pins[i], &pins[i + 1]) == 0)
+            continue;
+        if (pinned > most_pinned) {
+            most_pinned = pinned;
+            most.size_bytes = pins[i].size_bytes;
+            most.type = pins[i].type == CF_NO_TYPE ? 0 : (uint32_t)pins[i].type;
+        }
+        pinned = 0;
+    }
+    return most_pinned == 0 ? CF_OK : add(groups, most, err);
+}
+
 int cf_groups_find(const struct cf_context *ctx, const struct cf_groups_input *input,
                    struct cf_groups *groups, struct cf_err *err) {
-    int status = choose_types(input, groups, err);
+    int status = choose_size(input, groups, err);
+    if (status == CF_OK)
+        status = choose_types(input, groups, err);
     for (size_t i = 0; status == CF_OK && i < input->owners->rows.len && i < CF_GROUP_OWNERS_MAX;
          i++)
         status = add(groups, (struct cf_group){.owner = &input->owners->rows.items[i]}, err);

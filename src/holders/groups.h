@@ -1,11 +1,13 @@
 /*
  * What would come back if a group of chunks were gone at once: all that one owner keeps alive
- * alone, or all chunks of one type with what only they keep alive. Survivors that share pages count
- * only together: freed one by one, none of them returns a page.
+ * alone, all chunks of one type with what only they keep alive, or the chunks of one size and type
+ * that pin the most, alone. Survivors that share pages count only together: freed one by one, none
+ * of them returns a page.
  *
- * A group is closed under the dominator tree: a chunk is gone when one above it is. malloc_trim(0)
- * is then simulated with these chunks given back (retain/trim.h). It is a bound: of what a program
- * frees, the last few chunks of each size stay in the cache of the thread that frees them.
+ * Owners' and types' groups are closed under the dominator tree: a chunk is gone when one above it
+ * is. malloc_trim(0) is then simulated with these chunks given back (retain/trim.h). It is a bound:
+ * of what a program frees, the last few chunks of each size stay in the cache of the thread that
+ * frees them.
  */
 #ifndef CF_HOLDERS_GROUPS_H
 #define CF_HOLDERS_GROUPS_H
@@ -24,8 +26,9 @@
 enum { CF_GROUP_OWNERS_MAX = 2, CF_GROUP_TYPES_MAX = 2 };
 
 struct cf_group {
-    const struct cf_owner *owner; /* borrowed; NULL: a type's */
-    uint32_t type;
+    const struct cf_owner *owner; /* borrowed; NULL: a type's, or a size's */
+    uint32_t type;                /* of a size: 0 for none */
+    uint64_t size_bytes;          /* 0: not a size's */
     struct cf_trim_if gone; /* chunks of heaps alone */
 };
 

@@ -116,6 +116,16 @@ static int free_without_threshold(const struct cf_ptmalloc *pt, struct cf_kept *
     return status;
 }
 
+/* Below that threshold they were mapped, and went back when they were freed. */
+static int find_large_blocks(const struct cf_context *ctx, const struct cf_ptmalloc *pt,
+                             struct cf_kept *kept, struct cf_err *err) {
+    const struct cf_namespace *ns = cf_malloc_namespace(cf_ptmalloc_malloc(pt), 0);
+    if (ns == NULL || ns->par.addr == 0 || ns->par.mmap_threshold <= CF_MMAP_THRESHOLD_DEFAULT)
+        return CF_OK;
+    return cf_former_blocks_find(ctx, pt, &kept->residency, CF_MMAP_THRESHOLD_DEFAULT,
+                                 &kept->former, err);
+}
+
 int cf_kept_trim(const struct cf_context *ctx, const struct cf_ptmalloc *pt, struct cf_kept *kept,
                  struct cf_err *err) {
     const struct cf_chunkmap *map = cf_ptmalloc_map(pt);
@@ -132,6 +142,8 @@ int cf_kept_trim(const struct cf_context *ctx, const struct cf_ptmalloc *pt, str
         status = trim_without_caches(pt, kept, err);
     if (status == CF_OK)
         status = free_without_threshold(pt, kept, err);
+    if (status == CF_OK)
+        status = find_large_blocks(ctx, pt, kept, err);
     return status;
 }
 

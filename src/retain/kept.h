@@ -7,6 +7,7 @@
 #ifndef CF_RETAIN_KEPT_H
 #define CF_RETAIN_KEPT_H
 
+#include "retain/former.h"
 #include "retain/freeing.h"
 #include "retain/pagepin.h"
 #include "retain/pages.h"
@@ -19,8 +20,8 @@
 #include "corefrag.h"
 #include "ptmalloc/heap.h"
 
-/* DEFAULT_TRIM_THRESHOLD (malloc.c, 2.17 to 2.44). */
-enum { CF_TRIM_THRESHOLD_DEFAULT = 128 * 1024 };
+/* DEFAULT_TRIM_THRESHOLD, DEFAULT_MMAP_THRESHOLD (malloc.c, 2.17 to 2.44). */
+enum { CF_TRIM_THRESHOLD_DEFAULT = 128 * 1024, CF_MMAP_THRESHOLD_DEFAULT = 128 * 1024 };
 
 /* What malloc_trim(0) would give back if some chunks went back to their arenas first, with what
  * free() drops of threads' arenas once these have merged: malloc_trim never touches their tops. */
@@ -38,6 +39,8 @@ struct cf_kept {
     struct cf_trim_if without_caches; /* all thread caches empty */
     struct cf_resident_bytes threshold_then; /* what free() gives back with a trim_threshold of
                                                 CF_TRIM_THRESHOLD_DEFAULT */
+    struct cf_former_blocks former; /* beyond CF_MMAP_THRESHOLD_DEFAULT, where mmap_threshold is
+                                       larger; else all zero */
     struct cf_freeing freeing;
     struct cf_waste waste;
     struct cf_page_runs runs;
@@ -46,9 +49,10 @@ struct cf_kept {
     struct cf_top_pins top_pins;
 };
 
-/* What malloc_trim(0) and free() would give back, also without thread caches. `kept` is all zero
- * but for `types`; cf_kept_fini() afterwards, whether this succeeds or not. Fails only for lack of
- * memory. */
+/* What malloc_trim(0) and free() would give back, also without thread caches, and which large
+ * blocks stood where free memory is. `kept` is all zero
+ * but for `types`; cf_kept_fini() afterwards, whether this succeeds or not. CF_ENOMEM,
+ * CF_ECANCELLED. */
 int cf_kept_trim(const struct cf_context *ctx, const struct cf_ptmalloc *pt, struct cf_kept *kept,
                  struct cf_err *err);
 

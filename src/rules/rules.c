@@ -394,11 +394,14 @@ const struct cf_rule cf_rules[] = {
     },
     {
         .code = "what-if-pinners", .severity = "what-if",
-        .when = WORTH_IT("pinner_bytes"),
-        .bytes = "pinner_bytes", .confidence = "'medium'", .exactness = "'bound'",
-        .title = "{pinner_chunks:count} chunks of {pinner_size:bytes}[ ({pinner_type:text})] pin "
-                 "{pinner_bytes:bytes}",
-        .detail = "Each keeps the free bytes of its page from being returned.",
+        .when = WORTH_IT("pinner_gain_bytes")
+                " AND pinner_gain_bytes > coalesce(group_gain_bytes, 0)",
+        .bytes = "pinner_gain_bytes", .confidence = "'medium'", .exactness = "'bound'",
+        .title = "Without the {pinner_chunks:count} chunk{pinner_chunks:s} of {pinner_size:bytes}"
+                 "[ ({pinner_type:text})] that pin pages malloc_trim(0) would give back "
+                 "{pinner_gain_bytes:bytes} more",
+        .detail = "They keep {pinner_bytes:bytes} of free memory on their pages; where cached or "
+                  "other live chunks stand there too, these keep it then.",
         .advice = "Take the objects of {pinner_size:bytes}[ ({pinner_type:text})] that outlive the "
                   "load from a pool of their own",
         .sql = "SELECT * FROM v_pinner LIMIT 10",
@@ -481,7 +484,7 @@ const struct cf_rule cf_rules[] = {
     },
     {
         .code = "what-if-trim-threshold", .severity = "what-if",
-        .when = WORTH_IT("threshold_gain_bytes"),
+        .when = WORTH_IT("threshold_gain_bytes") " AND former_large_bytes <= threshold_gain_bytes",
         .bytes = "threshold_gain_bytes", .confidence = "'medium'", .exactness = "'estimate'",
         .title = "With a trim_threshold of 128 KiB free() would give back "
                  "{threshold_gain_bytes:bytes} of the tops of arenas",
@@ -495,20 +498,23 @@ const struct cf_rule cf_rules[] = {
     },
     {
         .code = "what-if-thresholds", .severity = "what-if",
-        .when = "mmap_threshold_source = 'mp_' AND mmap_threshold > 131072"
-                " AND " WORTH_IT("kept_large_bytes"),
+        .when = "mmap_threshold > 131072 AND former_large_bytes > coalesce(threshold_gain_bytes, 0)"
+                " AND " WORTH_IT("former_large_bytes"),
         .bytes = "NULL", .confidence = "'low'", .exactness = "'estimate'",
-        .title = "The thresholds have grown: blocks up to {mmap_threshold:bytes} come from the "
-                 "heap, and free() trims the top only beyond {trim_threshold:bytes}",
-        .detail = "Freeing a mapped block raises both for good (dynamic thresholds). "
-                  "{large_live_bytes:Amount} of live blocks of 128 KiB and more stands in heaps "
-                  "now; mapped, each would go back when it is freed. Holes and main's top hold "
-                  "{kept_large_bytes:bytes} in pieces of that size, but whether large blocks or "
-                  "many small ones left them, no core shows, so no figure.",
+        .title = "Fixed thresholds may help: {former_large_bytes:bytes} of what is free was "
+                 "{former_large_blocks:count} block{former_large_blocks:s} of 128 KiB and more, "
+                 "which came from the heap",
+        .detail = "mmap_threshold is {mmap_threshold:bytes}[, trim_threshold "
+                  "{trim_threshold:bytes}]: each mapped block that is freed raises both. Below "
+                  "that, large blocks are cut from the heap and do not go back when they are "
+                  "freed; their old headers still show. {large_live_bytes:Amount} of live blocks "
+                  "of that size stands in heaps too. [Tops that free() leaves alone add "
+                  "{threshold_gain_bytes:amount}. ]Where large blocks only used the holes of "
+                  "small ones again, a fixed threshold gives nothing: so no figure.",
         .advice = "Try MALLOC_MMAP_THRESHOLD_=131072: larger blocks go back at free(), at the cost "
-                  "of a system call and fresh pages for each; it switches the dynamic adjustment "
-                  "of both thresholds off",
-        .sql = "SELECT * FROM v_tunable WHERE name LIKE '%threshold'",
+                  "of a system call and fresh pages for each; setting either threshold switches "
+                  "the dynamic adjustment of both off",
+        .sql = "SELECT * FROM v_former_block",
     },
     {
         .code = "what-if-compacted", .severity = "what-if",

@@ -2,6 +2,10 @@
  * Why freed memory stays: ranges of malloc_trim, the waterfall, page runs and pins, holes and size
  * classes.
  */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+
 #include "store/insert.h"
 #include "store/rows.h"
 
@@ -163,6 +167,22 @@ static int insert_trim_ifs(struct cf_db *db, const struct cf_kept *kept, struct 
     return status;
 }
 
+static int insert_former(struct cf_db *db, const struct cf_former_blocks *former,
+                         struct cf_err *err) {
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    if (former->blocks == 0)
+        return CF_OK;
+    int status = cf_insert_begin(&in, db, "former_block",
+                                 "least_bytes, blocks, bytes, resident_bytes", err);
+    if (status != CF_OK)
+        return status;
+    cf_insert_u64(&in, CF_MMAP_THRESHOLD_DEFAULT);
+    cf_insert_u64(&in, former->blocks);
+    cf_insert_u64(&in, former->bytes);
+    cf_insert_u64_if(&in, former->resident.known, former->resident.bytes);
+    return cf_insert_row(&in, err);
+}
+
 int cf_rows_groups(struct cf_db *db, const struct cf_holding *holding, struct cf_err *err) {
     CF_CLEANUP_INSERT struct cf_insert in = {0};
     int status = cf_insert_begin(&in, db, "trim_if",
@@ -172,13 +192,17 @@ int cf_rows_groups(struct cf_db *db, const struct cf_holding *holding, struct cf
         char label[CF_LABEL_BYTES];
         if (group->gone.chunks == 0)
             continue;
+        const char *type =
+            group->type == 0 ? NULL : cf_types_name(holding->labels.types, group->type);
         if (group->owner != NULL)
             cf_owner_label(&holding->labels, group->owner, label, sizeof label);
-        status = insert_trim_if(&in, group->owner != NULL ? "owner" : "type",
-                                group->owner != NULL
-                                    ? label
-                                    : cf_types_name(holding->labels.types, group->type),
-                                &group->gone, err);
+        else
+            snprintf(label, sizeof label, "chunks of %" PRIu64 " bytes%s%.200s%s",
+                     group->size_bytes, type != NULL ? " (" : "", type != NULL ? type : "",
+                     type != NULL ? ")" : "");
+        bool is_type = group->owner == NULL && group->size_bytes == 0;
+        status = insert_trim_if(&in, group->owner != NULL ? "owner" : is_type ? "type" : "size",
+                                is_type ? type : label, &group->gone, err);
     }
     return status;
 }
@@ -187,6 +211,8 @@ int cf_rows_kept(struct cf_db *db, const struct cf_kept *kept, struct cf_err *er
     int status = insert_ranges(db, &kept->trim, err);
     if (status == CF_OK)
         status = insert_trim_ifs(db, kept, err);
+    if (status == CF_OK)
+        status = insert_former(db, &kept->former, err);
     if (status == CF_OK)
         status = insert_waste(db, &kept->waste, err);
     if (status == CF_OK)

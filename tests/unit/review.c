@@ -85,6 +85,8 @@ const char review_incident[] =
     "INSERT INTO top_pin VALUES (1, 1, 1, 139637976727472, 80, 1048576, 1505360, 1500000, "
     "1490944, NULL, NULL), (2, 1, 2, 139637976720000, 80, 4096, 264272, 262144, 258048, NULL, "
     "NULL);"
+    "INSERT INTO trim_if SELECT 'size', 'chunks of 80 bytes (Session)', 4500, 360000, "
+    "sum(releasable_bytes), sum(releasable_bytes) + 1600000 FROM arena;"
     "INSERT INTO page_pin (arena_id, size_bytes, type, chunks, live_bytes, pinned_bytes, holder)"
     " VALUES (0, 2624, NULL, 10, 26240, 40960, NULL), (1, 80, 'Session', 3000, 240000, 900000,"
     " 'global g_sessions+0x40 (server)'), (2, 80, 'Session', 1500, 120000, 800000, NULL);"

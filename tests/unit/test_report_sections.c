@@ -96,7 +96,7 @@ static void a_bound_is_marked(void **state) {
     (void)state;
     char *text = review_report(review_complete, review_incident, &plain);
     review_says(text, "8.1 MiB  exact");
-    review_says(text, "≤ 1.6 MiB  bound");
+    review_says(text, "≤ 1.5 MiB  bound");
     free(text);
 }
 

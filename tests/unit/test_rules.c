@@ -192,6 +192,26 @@ static const struct worth {
     {{NULL, 1, 10, 1, 1, 2, 1, 0},
      "INSERT INTO trim_if VALUES ('threshold', 'a grown trim_threshold', 0, 0, 0, 2 << 20)",
      "code = 'what-if-trim-threshold' AND bytes = 2 << 20", 1},
+    /* not where large blocks stood: what fixed thresholds give, no core shows */
+    {{NULL, 1, 10, 1, 1, 2, 1, 0},
+     "INSERT INTO trim_if VALUES ('threshold', 'a grown trim_threshold', 0, 0, 0, 2 << 20);"
+     "INSERT INTO former_block VALUES (131072, 9, 3 << 20, 3 << 20)",
+     "code = 'what-if-trim-threshold'", 0},
+    {{NULL, 1, 10, 1, 1, 2, 1, 0},
+     "INSERT INTO tunable VALUES ('mmap_threshold', '4198400', 'mp_', '');"
+     "INSERT INTO former_block VALUES (131072, 9, 3 << 20, 3 << 20)",
+     "code = 'what-if-thresholds' AND bytes IS NULL", 1},
+    {{NULL, 1, 10, 1, 1, 2, 1, 0},
+     "INSERT INTO tunable VALUES ('mmap_threshold', '4198400', 'mp_', '')",
+     "code = 'what-if-thresholds'", 0},
+    /* a size is named where it gives back more than the group that is named */
+    {{NULL, 1, 10, 1, 9, 2, 1, 0},
+     "INSERT INTO trim_if VALUES ('size', 'chunks of 48 bytes', 9, 1 << 20, 1 << 20, 5 << 20)",
+     "code = 'what-if-pinners' AND bytes = 4 << 20 AND exactness = 'bound'", 1},
+    {{NULL, 1, 10, 1, 9, 2, 1, 0},
+     "INSERT INTO trim_if VALUES ('owner', 'table (x)', 9, 1 << 20, 1 << 20, 5 << 20),"
+     " ('size', 'chunks of 48 bytes', 9, 1 << 20, 1 << 20, 5 << 20)",
+     "code = 'what-if-pinners'", 0},
     /* a group counts where it gives back at least twice its own bytes */
     {{NULL, 1, 10, 1, 9, 2, 1, 0},
      "INSERT INTO trim_if VALUES ('owner', 'table (x)', 9, 1 << 20, 1 << 20, 5 << 20),"
