@@ -36,7 +36,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_segment', 'mapped_bytes', 'bytes', 'end - start.'),
 ('v_segment', 'dumped_bytes', 'bytes', 'Of these, in the core file.'),
 ('v_segment', 'missing_bytes', 'bytes', 'Promised by the headers, but beyond the end of the core file.'),
-('v_segment', 'resident_bytes', 'bytes', 'Of these, in memory when the core was written; NULL when that is not known (files, shared memory).');
+('v_segment', 'resident_bytes', 'bytes', 'Of these, in memory when the core was written; by smaps where the core does not tell (files, shared memory); NULL when that is not known.');
 
 CREATE TABLE module (
     module_id INTEGER PRIMARY KEY,
@@ -74,7 +74,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_module', 'build_id', 'text', 'GNU build id in hex; NULL when it has none or its first page is not in the core.'),
 ('v_module', 'kind', 'text', 'elf: starts with an ELF header; file: does not; unknown: its first page is not in the core.'),
 ('v_module', 'mapped_bytes', 'bytes', 'Sum of its mappings.'),
-('v_module', 'resident_bytes', 'bytes', 'In memory when the core was written; NULL: a core cannot tell for file mappings.'),
+('v_module', 'resident_bytes', 'bytes', 'In memory when the core was written, by smaps; NULL: there is none, and a core cannot tell for file mappings.'),
 ('v_module', 'symbols', 'text', 'Where its symbols come from: symtab (its file), debug (its debug file), dynsym (its file, exported names only), core; or why there are none: stripped, other-file (a file of that name has another build id and is not used), no-file, no-build-id (the core has none to compare), not-elf.'),
 ('v_module', 'symbols_file', 'text', 'That file, on the machine of the analysis; of other-file the one that was refused; NULL: none.'),
 ('v_module', 'symbols_verified', '0/1', '1: the file''s build id is the core''s. 0: the file was named by --exe, and the core has no build id to compare. NULL: no symbols.');

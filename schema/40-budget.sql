@@ -40,12 +40,12 @@ FROM budget ORDER BY budget_id;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_budget', '', '', 'One row for each kind of memory; the rows sum to all that the core''s segments map, exactly. What nobody claims is "other anonymous" (the largest one by one, by what of them is in memory, and mappings of 64 MiB and more) or "unattributed".'),
-('v_budget', 'kind', 'text', 'What the memory is used for: malloc main heap, malloc arena heaps, malloc mmapped chunks, malloc reserve, managed heap, other allocator, thread stacks, cached stacks, huge pages, module data, module bss, modules, mapped files, shared memory, kernel, other anonymous, unattributed.'),
+('v_budget', 'kind', 'text', 'What the memory is used for: malloc main heap, malloc arena heaps, malloc mmapped chunks, malloc reserve, managed heap, other allocator, thread stacks, cached stacks, huge pages, module data, module bss, modules, mapped files, shared memory, kernel, other anonymous, not in the core (without address space: what smaps counts in memory beyond the pages that the core shows, pages of zeros and mappings that it lacks), unattributed.'),
 ('v_budget', 'label', 'text', 'Whose it is, where that is known; "guess" in it where it is one. An anonymous mapping is named by its address and its neighbours.'),
 ('v_budget', 'is_anonymous', '0/1', '1: the kernel counts it as Anonymous (smaps). Pages of module data that were written count there too, but a core cannot tell which.'),
 ('v_budget', 'mappings', 'count', 'Pieces of mappings in it.'),
 ('v_budget', 'mapped_bytes', 'bytes', 'Address space.'),
-('v_budget', 'resident_bytes', 'bytes', 'Of it, in memory when the core was written; NULL: a core cannot tell (files, shared memory).'),
+('v_budget', 'resident_bytes', 'bytes', 'Of it, in memory when the core was written; of files and shared memory by smaps, where it is at hand: NULL: nothing tells.'),
 ('v_budget', 'copied_max_bytes', 'bytes', 'Of private mappings of files that the process wrote to (module data, relocated constants): pages that were written count as Anonymous for the kernel. At most these; a core does not tell which.');
 
 CREATE TABLE tunable (

@@ -1,10 +1,11 @@
--- What the kernel itself counted, where its files were handed in (--smaps, --cgroup).
+-- What the kernel itself counted, where its files were handed in (--smaps, --cgroup) or found.
 
 CREATE TABLE kernel_figure (
     figure_id INTEGER PRIMARY KEY,
     source TEXT NOT NULL,
     name TEXT NOT NULL,
     bytes INTEGER,
+    times INTEGER,
     ours_bytes INTEGER,
     copied_least_bytes INTEGER,
     copied_most_bytes INTEGER,
@@ -16,7 +17,7 @@ CREATE TABLE kernel_figure (
 );
 
 CREATE VIEW v_kernel AS
-SELECT source, name, bytes, ours_bytes, bytes - ours_bytes AS difference_bytes,
+SELECT source, name, bytes, times, ours_bytes, bytes - ours_bytes AS difference_bytes,
        copied_least_bytes, copied_most_bytes, copied_bytes, more_bytes, less_bytes, room_bytes,
        explanation
 FROM kernel_figure ORDER BY figure_id;
@@ -29,6 +30,7 @@ CREATE TABLE kernel_mapping (
     rss_bytes INTEGER NOT NULL,
     anonymous_bytes INTEGER NOT NULL,
     swap_bytes INTEGER NOT NULL,
+    shared_bytes INTEGER NOT NULL,
     is_dontdump INTEGER NOT NULL,
     ours_bytes INTEGER
 );
@@ -36,14 +38,15 @@ CREATE TABLE kernel_mapping (
 CREATE VIEW v_kernel_mapping AS
 SELECT start, printf('0x%x', start) AS start_hex, "end", printf('0x%x', "end") AS end_hex,
        "end" - start AS mapped_bytes, kind, label, rss_bytes, anonymous_bytes, swap_bytes,
-       is_dontdump, ours_bytes, anonymous_bytes - ours_bytes AS difference_bytes
+       shared_bytes, is_dontdump, ours_bytes, anonymous_bytes - ours_bytes AS difference_bytes
 FROM kernel_mapping;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_kernel', '', '', 'One row for each figure of the kernel that was handed in with --smaps or --cgroup, beside ours; no rows where none was. The kernel counted at another moment than the core was written.'),
 ('v_kernel', 'source', 'text', 'smaps (summed over the mappings), smaps_rollup, cgroup (version 2), cgroup v1.'),
 ('v_kernel', 'name', 'text', 'The kernel''s own name for it; of a cgroup always version 2''s.'),
-('v_kernel', 'bytes', 'bytes', 'Its figure; NULL: a limit that is not set.'),
+('v_kernel', 'bytes', 'bytes', 'Its figure; NULL: a limit that is not set, or no size.'),
+('v_kernel', 'times', 'count', 'How often, of what is counted and no size (oom_kill); NULL: a size.'),
 ('v_kernel', 'ours_bytes', 'bytes', 'What this analysis has in its place; NULL: nothing, it is in no core.'),
 ('v_kernel', 'difference_bytes', 'bytes', 'The kernel''s less ours.'),
 ('v_kernel', 'copied_least_bytes', 'bytes', 'Pages of files'' private mappings that the process wrote, which ours lacks: so many at least; NULL: not of this figure, or not known so.'),
@@ -64,6 +67,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_kernel_mapping', 'rss_bytes', 'bytes', 'In memory, by the kernel.'),
 ('v_kernel_mapping', 'anonymous_bytes', 'bytes', 'Of it anonymous, by the kernel; of a file''s private mapping, the pages that were written.'),
 ('v_kernel_mapping', 'swap_bytes', 'bytes', 'Swapped out.'),
+('v_kernel_mapping', 'shared_bytes', 'bytes', 'Of rss_bytes, on pages that another process maps too; of anonymous memory: what a fork left shared with the parent or a child.'),
 ('v_kernel_mapping', 'is_dontdump', '0/1', 'The process asked for it to be left out of cores (MADV_DONTDUMP; VmFlags dd).'),
 ('v_kernel_mapping', 'ours_bytes', 'bytes', 'Anonymous and in memory, by this analysis; NULL: a core cannot tell.'),
 ('v_kernel_mapping', 'difference_bytes', 'bytes', 'The kernel''s anonymous bytes less ours.');

@@ -146,7 +146,25 @@ CREATE TABLE fact (
     group_chunks INTEGER,
     group_bytes INTEGER,
     group_gain_bytes INTEGER,
-    compact_bytes INTEGER
+    compact_bytes INTEGER,
+    uncounted_bytes INTEGER,
+    rss_bytes INTEGER,
+    kernel_rss_bytes INTEGER,
+    kernel_pss_bytes INTEGER,
+    kernel_anonymous_bytes INTEGER,
+    kernel_more_bytes INTEGER,
+    kernel_less_bytes INTEGER,
+    forked_bytes INTEGER,
+    main_file TEXT,
+    main_file_bytes INTEGER,
+    limit_bytes INTEGER,
+    no_limit INTEGER,
+    limit_free_percent REAL,
+    oom_kills INTEGER,
+    group_bytes_now INTEGER,
+    group_bytes_peak INTEGER,
+    socket_bytes INTEGER,
+    cache_bytes INTEGER
 );
 
 CREATE VIEW v_fact AS SELECT * FROM fact;
@@ -297,6 +315,26 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'group_gain_bytes', 'bytes', 'What would come back beyond what does now.'),
 ('v_fact', 'threshold_gain_bytes', 'bytes', 'What free() would give back of tops beyond what it does now if trim_threshold were 128 KiB.'),
 ('v_fact', 'compact_bytes', 'bytes', 'Resident bytes that would not be needed if all live chunks stood side by side: no allocator saves more.');
+
+INSERT INTO doc (object, "column", unit, text) VALUES
+('v_fact', 'uncounted_bytes', 'bytes', 'Of unknown_memory_bytes, what nothing says to have been in memory or not; NULL: none.'),
+('v_fact', 'rss_bytes', 'bytes', 'Sum of v_rss, without huge pages.'),
+('v_fact', 'kernel_rss_bytes', 'bytes', 'Rss by smaps; NULL: none at hand.'),
+('v_fact', 'kernel_pss_bytes', 'bytes', 'Pss by smaps: each page divided by the processes that map it.'),
+('v_fact', 'kernel_anonymous_bytes', 'bytes', 'Anonymous by smaps.'),
+('v_fact', 'kernel_more_bytes', 'bytes', 'What a whole smaps counts as Rss beyond rss_bytes; NULL: nothing, or none at hand.'),
+('v_fact', 'kernel_less_bytes', 'bytes', 'What it counts less; NULL: nothing, or none at hand.'),
+('v_fact', 'forked_bytes', 'bytes', 'Anonymous memory on pages that another process maps too: what a fork left shared. Of mappings that are anonymous throughout; NULL: less than a fiftieth of it, or no whole smaps.'),
+('v_fact', 'main_file', 'text', 'Name of the mapped file that has the most in memory by smaps, where that is a twentieth of Rss or 16 MiB.'),
+('v_fact', 'main_file_bytes', 'bytes', 'What of it is in memory.'),
+('v_fact', 'limit_bytes', 'bytes', 'The cgroup''s memory.max; NULL: none set, or none at hand.'),
+('v_fact', 'no_limit', '0/1', '1: processes were killed for memory, and the limit is not at hand or not set.'),
+('v_fact', 'limit_free_percent', 'percent', 'retained_free_bytes of limit_bytes.'),
+('v_fact', 'oom_kills', 'count', 'Kills for memory that the cgroup counted; NULL: none at hand.'),
+('v_fact', 'group_bytes_now', 'bytes', 'The cgroup''s memory.current.'),
+('v_fact', 'group_bytes_peak', 'bytes', 'The most that it ever was.'),
+('v_fact', 'socket_bytes', 'bytes', 'Buffers of sockets that the cgroup is charged for.'),
+('v_fact', 'cache_bytes', 'bytes', 'Its page cache, shared memory included.');
 
 CREATE TABLE verdict (
     code TEXT NOT NULL,

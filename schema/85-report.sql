@@ -46,13 +46,15 @@ SELECT part, min(kind) AS kind, max(is_anonymous) AS is_anonymous, sum(mappings)
        sum(mapped_bytes) AS mapped_bytes, sum(resident_bytes) AS resident_bytes,
        CASE part WHEN 'malloc reserve' THEN 'address space only, for arenas to grow'
                  WHEN 'module data' THEN 'variables of program and libraries'
-                 WHEN 'code, files, shared memory' THEN 'a core cannot tell what is resident'
+                 WHEN 'code, files, shared memory' THEN iif(sum(resident_bytes) IS NULL, 'a core cannot tell what is resident',
+                               'resident as smaps counts it')
                  WHEN 'other anonymous' THEN coalesce('largest: ' ||
                      (SELECT nullif(o.label, '') FROM part o WHERE o.kind = 'other anonymous'
                       ORDER BY o.resident_bytes DESC, o.budget_id LIMIT 1), '')
+                 WHEN 'not in the core' THEN 'counted by smaps: pages of zeros, or at another time'
                  WHEN 'unattributed' THEN 'nobody claims it'
                  ELSE '' END AS note
-FROM part GROUP BY part HAVING sum(mapped_bytes) > 0 OR part = 'unattributed'
+FROM part GROUP BY part HAVING sum(mapped_bytes) > 0 OR part IN ('not in the core', 'unattributed')
 ORDER BY min(budget_id);
 
 INSERT INTO doc (object, "column", unit, text) VALUES
@@ -67,7 +69,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 
 CREATE VIEW v_kernel_figure AS
 SELECT source || ' ' || name AS name, bytes, ours_bytes, difference_bytes, explanation
-FROM v_kernel WHERE bytes > 0 AND name NOT IN ('Pss', 'file_dirty', 'file_writeback');
+FROM v_kernel WHERE bytes > 0 AND name NOT IN ('Pss', 'Shared_Clean', 'Shared_Dirty', 'file_dirty', 'file_writeback');
 
 INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_kernel_figure', '', '', 'The figures of v_kernel that a review asks for: those that are not 0.'),

@@ -5,7 +5,8 @@ WITH label (place, part, label, in_rss) AS (
     VALUES (1, 'live', 'live', 1), (2, 'freed', 'freed', 1), (3, 'overhead', 'malloc''s own', 1),
            (4, 'runtime', 'runtime heap', 1), (5, 'stacks', 'stacks', 1),
            (6, 'data', 'variables', 1), (7, 'files', 'mapped files', 1), (8, 'shared', 'shared', 1),
-           (9, 'unknown', 'of unknown use', 1), (10, 'huge', 'huge pages', 0)
+           (9, 'unknown', 'of unknown use', 1), (10, 'unplaced', 'not in the core', 1),
+           (11, 'huge', 'huge pages', 0)
 ), sorted (part, bytes, open_bytes) AS (
     SELECT CASE WHEN kind IN ('malloc main heap', 'malloc arena heaps', 'malloc reserve') THEN 'heap'
                 WHEN kind = 'malloc mmapped chunks' THEN 'live'
@@ -14,6 +15,7 @@ WITH label (place, part, label, in_rss) AS (
                 WHEN kind = 'module bss' THEN 'data'
                 WHEN kind IN ('module data', 'modules', 'mapped files', 'kernel') THEN 'files'
                 WHEN kind = 'shared memory' THEN 'shared'
+                WHEN kind = 'not in the core' THEN 'unplaced'
                 WHEN kind = 'huge pages' THEN 'huge'
                 ELSE 'unknown' END,
            resident_bytes,
@@ -41,7 +43,7 @@ ORDER BY place;
 INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_rss', '', '', 'What is resident by whose it is, in one row each: v_budget with its heaps by v_waste. bytes sum to the resident bytes of v_budget, exactly.'),
 ('v_rss', 'place', 'count', 'Order in which it is told.'),
-('v_rss', 'part', 'text', 'live: chunks in use, mmapped ones with their mapping; freed: what malloc holds free; overhead: malloc''s headers and end markers; runtime: heaps of runtimes and other allocators; stacks; data: variables of modules (bss); files: code and other mapped files, the kernel''s pages among them; shared: shared memory; unknown: what nobody claims; huge: hugetlbfs pages, which the kernel counts apart.'),
+('v_rss', 'part', 'text', 'live: chunks in use, mmapped ones with their mapping; freed: what malloc holds free; overhead: malloc''s headers and end markers; runtime: heaps of runtimes and other allocators; stacks; data: variables of modules (bss); files: code and other mapped files, the kernel''s pages among them; shared: shared memory; unknown: what nobody claims; unplaced: what smaps counts beyond the pages that the core shows; huge: hugetlbfs pages, which the kernel counts apart.'),
 ('v_rss', 'label', 'text', 'Its name in the report.'),
 ('v_rss', 'in_rss', '0/1', '0: the kernel''s Rss does not count it.'),
 ('v_rss', 'bytes', 'bytes', 'In memory when the core was written; NULL: of none of it does anything say so.'),

@@ -5,6 +5,15 @@
 DELETE FROM fact;
 INSERT INTO fact DEFAULT VALUES;
 
+-- What the core leaves open of files and shared memory, as smaps counts it.
+UPDATE segment SET resident_bytes = k.rss_bytes
+FROM kernel_mapping k
+WHERE k.start = segment.start AND k."end" = segment."end" AND segment.resident_bytes IS NULL;
+
+UPDATE module SET resident_bytes = (SELECT sum(s.resident_bytes) FROM segment s
+    WHERE s.file = module.file AND s.start >= module.start AND s."end" <= module."end")
+WHERE EXISTS (SELECT 1 FROM kernel_mapping);
+
 -- What is known of the core and its process.
 UPDATE fact SET outcome = m.outcome, complete = m.complete, missing_bytes = m.missing_bytes,
     anonymous_dumped = m.anonymous_dumped, residency_exact = m.residency_exact,
@@ -135,6 +144,9 @@ FROM (SELECT sum(mapped_bytes) AS bytes, count(*) AS mappings,
     sum(mapped_bytes) FILTER (WHERE why = 'DONTDUMP') AS dontdump,
     sum(content_bytes) AS content FROM v_unknown_memory) u;
 
+UPDATE fact SET uncounted_bytes =
+    (SELECT sum(mapped_bytes) FROM v_unknown_memory WHERE why = 'unknown');
+
 UPDATE fact SET uring_bytes = (SELECT sum("end" - start) FROM segment
     WHERE file LIKE '%io_uring%' AND dumped_bytes = 0);
 
@@ -147,7 +159,7 @@ UPDATE fact SET debug_malloc = (SELECT file FROM module WHERE file LIKE '%/libc_
     LIMIT 1);
 
 UPDATE fact SET least = iif(residency_exact = 1 AND complete = 1 AND
-    NOT EXISTS (SELECT 1 FROM v_unknown_memory WHERE kind <> 'file'), '', 'at least ');
+    NOT EXISTS (SELECT 1 FROM v_unknown_memory WHERE kind <> 'file' AND why = 'unknown'), '', 'at least ');
 
 -- What the live chunks are: the size, and the named type, that hold the most bytes.
 UPDATE fact SET big_size = b.size_bytes, big_chunks = b.chunks, big_bytes = b.bytes
@@ -306,6 +318,37 @@ UPDATE fact SET
     unpaid_leak_bytes = iif(residency_exact = 1 AND leak_bytes >= 1048576 AND
         leak_resident_bytes * 20 < leak_bytes, leak_bytes, NULL),
     tcache_gain_bytes = (SELECT more_bytes FROM v_trim_if WHERE kind = 'caches');
+
+-- What the kernel counted.
+UPDATE fact SET rss_bytes = (SELECT sum(bytes) FROM v_rss WHERE in_rss),
+    kernel_rss_bytes = k.rss, kernel_pss_bytes = k.pss, kernel_anonymous_bytes = k.anonymous,
+    limit_bytes = k.most, oom_kills = k.kills, group_bytes_now = k.now, group_bytes_peak = k.peak,
+    socket_bytes = k.sockets, cache_bytes = k.cache
+FROM (SELECT max(bytes) FILTER (WHERE source LIKE 'smaps%' AND name = 'Rss') AS rss,
+    max(bytes) FILTER (WHERE source LIKE 'smaps%' AND name = 'Pss') AS pss,
+    max(bytes) FILTER (WHERE source LIKE 'smaps%' AND name = 'Anonymous') AS anonymous,
+    max(bytes) FILTER (WHERE name = 'memory.max') AS most,
+    max(times) FILTER (WHERE name = 'oom_kill') AS kills,
+    max(bytes) FILTER (WHERE name = 'memory.current') AS now,
+    max(bytes) FILTER (WHERE name = 'memory.peak') AS peak,
+    max(bytes) FILTER (WHERE name = 'sock') AS sockets,
+    max(bytes) FILTER (WHERE name = 'file') AS cache
+    FROM kernel_figure) k;
+
+UPDATE fact SET limit_free_percent = 100.0 * retained_free_bytes / nullif(limit_bytes, 0),
+    no_limit = iif(limit_bytes IS NULL AND oom_kills > 0, 1, NULL);
+
+UPDATE fact SET kernel_more_bytes = nullif(max(kernel_rss_bytes - rss_bytes, 0), 0),
+    kernel_less_bytes = nullif(max(rss_bytes - kernel_rss_bytes, 0), 0),
+    forked_bytes = (SELECT iif(sum(shared_bytes) * 50 >= kernel_anonymous_bytes, sum(shared_bytes),
+                               NULL) FROM kernel_mapping WHERE anonymous_bytes = rss_bytes)
+WHERE EXISTS (SELECT 1 FROM kernel_mapping);
+
+UPDATE fact SET main_file = replace(f.file, rtrim(f.file, replace(f.file, '/', '')), ''),
+    main_file_bytes = f.rss
+FROM (SELECT s.file, sum(k.rss_bytes) AS rss FROM kernel_mapping k JOIN segment s USING (start)
+    WHERE s.file IS NOT NULL GROUP BY s.file ORDER BY rss DESC, s.file LIMIT 1) f
+WHERE f.rss >= 16777216 OR f.rss * 20 >= kernel_rss_bytes;
 
 -- What follows from those.
 UPDATE fact SET

@@ -33,6 +33,7 @@ static const struct {
     {"memory.swap.current", NULL, "memory.swap.current", false},
     {"memory.swap.max", NULL, "memory.swap.max", true},
     {NULL, "memory.kmem.usage_in_bytes", "kernel", false},
+    {NULL, "memory.kmem.tcp.usage_in_bytes", "sock", false},
 };
 
 /* Rows of memory.stat that are sizes. Version 1 has them for the group alone and, as total_...,
@@ -60,6 +61,7 @@ static const struct {
     {"slab_unreclaimable", NULL},
     {"slab", NULL},
     {"swap", "total_swap"},
+    {"oom_kill", "oom_kill"}, /* of memory.events, memory.oom_control */
 };
 
 enum { NR_SINGLES = sizeof singles / sizeof singles[0], NR_ROWS = sizeof rows / sizeof rows[0] };
@@ -126,6 +128,7 @@ static int take_row(struct cf_cgroup *cgroup, const struct cf_lines *lines, stru
         /* Version 1 names some of its own rows as version 2 does, without the groups below. */
         if (is_v1 || (is_v2 && cgroup->version != 1)) {
             figure.name = rows[i].name;
+            figure.is_count = strcmp(figure.name, "oom_kill") == 0;
             return add(cgroup, &figure, err);
         }
     }
@@ -182,7 +185,10 @@ static int read_if_there(struct cf_cgroup *cgroup, const char *folder, const cha
 }
 
 static int read_folder(struct cf_cgroup *cgroup, const char *folder, struct cf_err *err) {
-    int status = read_if_there(cgroup, folder, "memory.stat", err);
+    static const char *const tables[] = {"memory.stat", "memory.events", "memory.oom_control"};
+    int status = CF_OK;
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0] && status == CF_OK; i++)
+        status = read_if_there(cgroup, folder, tables[i], err);
     for (int i = 0; i < NR_SINGLES && status == CF_OK; i++) {
         status = read_if_there(cgroup, folder, singles[i].file, err);
         if (status == CF_OK)

@@ -4,7 +4,7 @@
  * processes of the cgroup, and what the kernel holds for them.
  *
  * The names are those of version 2, whatever the file's: `anon` is version 1's rss, `file` its
- * cache, memory.max its memory.limit_in_bytes. Only sizes are kept, no event counters.
+ * cache, memory.max its memory.limit_in_bytes. Sizes are kept, and of events the kills for memory.
  */
 #ifndef CF_INPUT_CGROUP_H
 #define CF_INPUT_CGROUP_H
@@ -20,6 +20,7 @@ struct cf_cgroup_figure {
     const char *name; /* "anon", "sock", "memory.max" ...; static */
     bool is_limit;
     bool is_unlimited; /* a limit that is not set; `bytes` is 0 */
+    bool is_count;     /* `bytes` are events: oom_kill */
     uint64_t bytes;
 };
 

@@ -18,8 +18,9 @@ enum { KIB = 1024, MAPPINGS_MAX = 1 << 22 };
 
 const char *cf_smaps_figure_name(enum cf_smaps_figure figure) {
     static const char *const names[CF_NR_SMAPS_FIGURES] = {
-        "Rss",            "Pss",            "Anonymous",       "LazyFree", "AnonHugePages",
-        "ShmemPmdMapped", "Shared_Hugetlb", "Private_Hugetlb", "Swap",     "Locked",
+        "Rss",       "Pss",      "Shared_Clean",  "Shared_Dirty",
+        "Anonymous", "LazyFree", "AnonHugePages", "ShmemPmdMapped",
+        "Shared_Hugetlb", "Private_Hugetlb", "Swap", "Locked",
     };
     return figure < CF_NR_SMAPS_FIGURES ? names[figure] : "";
 }
@@ -31,7 +32,7 @@ static bool parse_header(const char *text, struct cf_smaps_mapping *out, bool *i
     if (!cf_digits(&at, 16, &start) || *at++ != '-' || !cf_digits(&at, 16, &end) ||
         *at++ != ' ' || start >= end || strlen(at) < 5 || strspn(at, "rwxsp-") != 4)
         return false;
-    *out = (struct cf_smaps_mapping){.start = start, .end = end};
+    *out = (struct cf_smaps_mapping){.start = start, .end = end, .is_shared = at[3] == 's'};
     const char *name = strrchr(at, ' ');
     *is_rollup = name != NULL && strcmp(name + 1, "[rollup]") == 0;
     return true;
@@ -141,6 +142,12 @@ int cf_smaps_read(struct cf_smaps *smaps, const char *path, struct cf_err *err) 
                                            "is maps and not smaps; " REMEDY);
     add_up(smaps);
     return CF_OK;
+}
+
+const struct cf_smaps_mapping *cf_smaps_find(const struct cf_smaps *smaps, uint64_t addr) {
+    size_t low = cf_bound(smaps->rows.len, i, smaps->rows.items[i].end > addr);
+    bool is_there = low < smaps->rows.len && smaps->rows.items[low].start <= addr;
+    return is_there ? &smaps->rows.items[low] : NULL;
 }
 
 void cf_smaps_fini(struct cf_smaps *smaps) {

@@ -19,6 +19,8 @@
 enum cf_smaps_figure {
     CF_SMAPS_RSS,
     CF_SMAPS_PSS,
+    CF_SMAPS_SHARED_CLEAN,
+    CF_SMAPS_SHARED_DIRTY,
     CF_SMAPS_ANONYMOUS,
     CF_SMAPS_LAZY_FREE,
     CF_SMAPS_ANON_HUGE,
@@ -37,6 +39,7 @@ struct cf_smaps_mapping {
     uint64_t end;
     uint64_t bytes[CF_NR_SMAPS_FIGURES];
     uint32_t known; /* a bit for each figure */
+    bool is_shared;   /* MAP_SHARED */
     bool is_dontdump; /* VmFlags has dd: MADV_DONTDUMP, no core has it */
 };
 
@@ -45,6 +48,9 @@ struct cf_smaps {
     CF_ARRAY(struct cf_smaps_mapping) rows; /* sorted by address, not overlapping */
     struct cf_smaps_mapping sum;            /* of all rows, saturating */
 };
+
+/* The mapping that holds `addr`, or NULL. */
+const struct cf_smaps_mapping *cf_smaps_find(const struct cf_smaps *smaps, uint64_t addr);
 
 /*
  * Reads the file at `path`. `smaps` starts all zero and ends with cf_smaps_fini(), also after a

@@ -157,7 +157,7 @@ static int analyze_heap(struct run *run, struct cf_err *err) {
     if (status == CF_OK)
         status = cf_process_analyze(run->ctx, &run->process, &run->reading,
                                     run->reach != NULL ? &run->reach->stacks : NULL,
-                                    run->options, err);
+                                    err);
     const struct cf_holding_input holding = {
         .mem = run->reading.mem, .pt = pt, .modules = run->reading.modules, .reach = run->reach,
         .kept = &run->kept, .naming = &run->naming, .claims = &run->process.claims,
@@ -250,6 +250,8 @@ static int analyze(struct run *run, const char *db_path, enum cf_outcome *out, s
         status = cf_process_open(&run->process, run->options, err);
     if (status == CF_OK)
         status = cf_reading_open(run->ctx, run->core_path, run->options, &run->reading, err);
+    if (status == CF_OK)
+        status = cf_process_confirm(&run->process, &run->reading, run->options, err);
     if (status == CF_OK)
         status = cf_frames_find(run->ctx, run->reading.mem, run->reading.symbols, &run->frames,
                                 err);

@@ -82,6 +82,7 @@ static void add_residency(const struct cf_reading *reading, struct cf_table *tab
         [CF_RESIDENCY_HOLES] = "exact: the kernel left holes for pages that were not in memory",
         [CF_RESIDENCY_GAPS] = "exact: pages that were not in memory are left out",
         [CF_RESIDENCY_ZERO_PAGES] = "at least: only pages full of zeros can be missing",
+        [CF_RESIDENCY_SMAPS] = "exact: smaps counts as many pages in each mapping",
     };
     cf_table_fact(table, "in memory", "%s", texts[cf_mem_residency_source(reading->mem)]);
 }

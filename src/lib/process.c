@@ -57,21 +57,31 @@ int cf_process_open(struct cf_process *process, const struct cf_options *options
     return status;
 }
 
+int cf_process_confirm(struct cf_process *process, const struct cf_reading *reading,
+                       const struct cf_options *options, struct cf_err *err) {
+    if (process->smaps.rows.len == 0)
+        return CF_OK;
+    if (!cf_kernel_fits(&process->smaps, reading->mem))
+        return cf_err_set(err, CF_EINPUT,
+                          "%s: the smaps is of another process, or of another run: no mapping of "
+                          "it begins where one of the core's does", options->smaps_path);
+    process->unconfirmed = cf_mem_confirm(reading->mem, &process->smaps);
+    return CF_OK;
+}
+
 static int compare_with_kernel(struct cf_process *process, const struct cf_reading *reading,
-                               const struct cf_options *options, struct cf_err *err) {
+                               struct cf_err *err) {
     int status = CF_OK;
     if (process->smaps.rows.len > 0)
         status = cf_kernel_add_smaps(&process->kernel, &process->smaps, reading->mem,
                                      &process->claims, &process->budget, err);
-    if (status == CF_EINPUT)
-        return cf_err_context(err, "%s", options->smaps_path);
     if (status == CF_OK)
         status = cf_kernel_add_cgroup(&process->kernel, &process->cgroup, &process->budget, err);
     return status;
 }
 
 static int make_budget(struct cf_process *process, const struct cf_reading *reading,
-                       const struct cf_options *options, struct cf_err *err) {
+                       struct cf_err *err) {
     int status = cf_budget_claim_malloc(&process->claims, reading->pt, err);
     if (status == CF_OK)
         status = cf_budget_claim_stacks(&process->claims, process->stacks, err);
@@ -84,15 +94,16 @@ static int make_budget(struct cf_process *process, const struct cf_reading *read
     if (status == CF_OK)
         status = claim_for_allocator(process, reading, err);
     if (status == CF_OK)
-        status = cf_budget_make(&process->budget, reading->mem, &process->claims, err);
+        status = cf_budget_make(&process->budget, reading->mem, &process->claims,
+                                &process->smaps, err);
     if (status == CF_OK)
-        status = compare_with_kernel(process, reading, options, err);
+        status = compare_with_kernel(process, reading, err);
     return status;
 }
 
 int cf_process_analyze(const struct cf_context *ctx, struct cf_process *process,
                        const struct cf_reading *reading, const struct cf_stacks *stacks,
-                       const struct cf_options *options, struct cf_err *err) {
+                       struct cf_err *err) {
     int status = cf_progress(ctx, "adding up the mappings", 0, 0) ? cf_err_cancelled(err) : CF_OK;
     process->stacks = stacks != NULL ? stacks : &process->own_stacks;
     if (status == CF_OK && stacks == NULL)
@@ -102,7 +113,7 @@ int cf_process_analyze(const struct cf_context *ctx, struct cf_process *process,
     if (status != CF_OK)
         return status;
     cf_tunables_read(reading->found, process->env, &process->tunables);
-    return make_budget(process, reading, options, err);
+    return make_budget(process, reading, err);
 }
 
 int cf_process_store(const struct cf_process *process, const struct cf_reading *reading,
@@ -112,6 +123,8 @@ int cf_process_store(const struct cf_process *process, const struct cf_reading *
     int status = cf_rows_budget(db, &process->budget, err);
     if (status == CF_OK)
         status = cf_rows_kernel(db, &process->kernel, err);
+    if (status == CF_OK && process->smaps.rows.len > 0)
+        status = cf_rows_smaps_confirms(db, process->unconfirmed, err);
     if (status == CF_OK)
         status = cf_rows_tunables(db, &process->tunables, err);
     if (status == CF_OK)

@@ -27,16 +27,22 @@ struct cf_process {
     struct cf_smaps smaps;
     struct cf_cgroup cgroup;
     struct cf_kernel kernel;
+    const char *unconfirmed; /* why smaps does not make residency exact; NULL: it does */
 };
 
 /* Reads the side files that the options name: before anything that takes long. */
 int cf_process_open(struct cf_process *process, const struct cf_options *options,
                     struct cf_err *err);
 
+/* What the kernel counted says of the core's memory: before anything is computed that rests on
+ * residency. CF_EINPUT: the smaps is of another process. */
+int cf_process_confirm(struct cf_process *process, const struct cf_reading *reading,
+                       const struct cf_options *options, struct cf_err *err);
+
 /* `stacks` are lent where another pass has found them already; NULL: it did not. */
 int cf_process_analyze(const struct cf_context *ctx, struct cf_process *process,
                        const struct cf_reading *reading, const struct cf_stacks *stacks,
-                       const struct cf_options *options, struct cf_err *err);
+                       struct cf_err *err);
 int cf_process_store(const struct cf_process *process, const struct cf_reading *reading,
                      const struct cf_options *options, struct cf_db *db, struct cf_err *err);
 /* By smaps: a mapping that the process left out of its cores (MADV_DONTDUMP) had content. */

@@ -305,6 +305,7 @@ const char *cf_mem_residency_name(const struct cf_mem *mem) {
         [CF_RESIDENCY_HOLES] = "holes",
         [CF_RESIDENCY_GAPS] = "gaps",
         [CF_RESIDENCY_ZERO_PAGES] = "zero-pages",
+        [CF_RESIDENCY_SMAPS] = "smaps",
     };
     return names[mem->source];
 }

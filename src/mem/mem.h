@@ -17,6 +17,7 @@
 
 #include "core/core.h"
 #include "corefrag.h"
+#include "input/smaps.h"
 
 struct cf_mem;
 
@@ -34,6 +35,7 @@ enum cf_residency_source {
     CF_RESIDENCY_HOLES,      /* the file's holes, kernel core */
     CF_RESIDENCY_GAPS,       /* a producer that leaves out what is not resident */
     CF_RESIDENCY_ZERO_PAGES, /* all-zero pages are taken for absent: "at least" */
+    CF_RESIDENCY_SMAPS,      /* the same, and smaps counts as many pages, mapping by mapping */
 };
 
 enum cf_region_kind {
@@ -83,6 +85,13 @@ struct cf_mem_witness {
  * dropped behind the cursor) but for what `witness` (or NULL) knows. Once; CF_ENOMEM only. */
 int cf_mem_judge(const struct cf_context *ctx, struct cf_mem *mem,
                  const struct cf_mem_witness *witness, struct cf_err *err);
+
+/*
+ * Holds the judgement against a smaps of the same process (confirm.c): where it rests on pages of
+ * zeros in a kernel's core, and the kernel counts not one page more or less in any mapping, it is
+ * exact. Returns NULL where that is so now; else why not (static), and nothing is changed.
+ */
+const char *cf_mem_confirm(struct cf_mem *mem, const struct cf_smaps *smaps);
 
 /* Both, without a witness. */
 int cf_mem_new(const struct cf_context *ctx, const struct cf_core *core, struct cf_mem **out,

@@ -84,6 +84,9 @@ static void add_residency(struct cf_report *report, struct cf_table *table) {
     if (is_exact && strcmp(source, "holes") == 0)
         cf_table_fact(table, "residency",
                       "exact: the kernel left holes in the file for pages not in memory");
+    else if (is_exact && strcmp(source, "smaps") == 0)
+        cf_table_fact(table, "residency",
+                      "exact: smaps counts as many pages as the core shows, mapping by mapping");
     else if (is_exact)
         cf_table_fact(table, "residency",
                       "exact: the core leaves out pages that were not in memory");

@@ -161,6 +161,16 @@ static const struct cf_query rss_query = {
     .rows = PARTS_MAX,
 };
 
+static void add_sentence(struct cf_report *report, void *target, const struct cf_stmt *row) {
+    (void)report;
+    cf_section_text(target, CF_TONE_PLAIN, "%s.", cf_stmt_text(row, 0));
+}
+
+/* The limit itself stands in the headline. */
+static const char kernel_sql[] =
+    "SELECT iif(code = 'by-cgroup', detail, title) FROM v_finding"
+    " WHERE code IN ('by-smaps', 'by-cgroup') ORDER BY finding_id";
+
 int cf_report_rss(struct cf_report *report, struct cf_err *err) {
     struct rss_line line = {0};
     struct cf_section *section = cf_doc_section(report->doc, "rss", NULL);
@@ -178,5 +188,8 @@ int cf_report_rss(struct cf_report *report, struct cf_err *err) {
     else
         cf_section_text(section, CF_TONE_PLAIN,
                         "RSS unknown: nothing in this core says which pages were in memory.");
+    status = cf_report_each(report, kernel_sql, add_sentence, section, err);
+    if (status != CF_OK)
+        return status;
     return cf_report_table(report, section, &rss_query, NULL, NULL, err);
 }

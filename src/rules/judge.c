@@ -85,13 +85,27 @@ int cf_rules_gather(struct cf_db *db, struct cf_err *err) {
     return status == CF_OK ? CF_OK : cf_err_context(err, "the facts");
 }
 
-int cf_rules_judge(struct cf_db *db, struct cf_err *err) {
+static int judge_by(struct cf_db *db, const struct cf_rule *rules, size_t nr_rules,
+                    struct cf_err *err) {
     CF_CLEANUP(cf_ruling_fini) struct cf_ruling ruling = {0};
+    int status = cf_rules_ask(db, "SELECT * FROM fact", rules, nr_rules, &ruling, err);
+    return status == CF_OK ? judge(db, &ruling, err) : status;
+}
+
+/* Whoever reads one line only reads how near the limit is. */
+static const char add_limit[] =
+    "UPDATE verdict SET headline = headline || ' ' ||"
+    " (SELECT title FROM finding WHERE code = 'by-cgroup') || '.'"
+    " WHERE EXISTS (SELECT 1 FROM finding WHERE code = 'by-cgroup')";
+
+int cf_rules_judge(struct cf_db *db, struct cf_err *err) {
     int status = cf_rules_gather(db, err);
     if (status == CF_OK)
-        status = cf_rules_ask(db, "SELECT * FROM fact", cf_rules, cf_nr_rules, &ruling, err);
+        status = judge_by(db, cf_rules, cf_nr_rules, err);
     if (status == CF_OK)
-        status = judge(db, &ruling, err);
+        status = judge_by(db, cf_kernel_rules, cf_nr_kernel_rules, err);
+    if (status == CF_OK)
+        status = cf_db_exec(db, add_limit, err);
     if (status == CF_OK)
         status = cf_rules_explain_confidence(db, err);
     return status == CF_OK ? cf_rules_explain_kernel(db, err) : status;

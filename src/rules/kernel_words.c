@@ -21,10 +21,17 @@ static const struct {
     const char *name;
     const char *text;
 } words[] = {
+    {"smaps", "Rss",
+     "Ours is anonymous memory as the core shows it, and all else as smaps counts it."
+     " Where they differ the two were taken at different times, or pages were swapped out."},
     {NULL, "Rss",
      "Rss also counts pages of files and of shared memory, whose residency a core does not tell."},
     {NULL, "Pss",
      "Pages divided by the number of processes that map them: a core knows of one process."},
+    {NULL, "Shared_Clean", "On pages that other processes map too, and that nobody changed."},
+    {NULL, "Shared_Dirty",
+     "On changed pages that other processes map too: shared memory, and what a fork left shared "
+     "with the parent or a child."},
     {"smaps_rollup", "Anonymous",
      "Ours lacks the pages of files' private mappings that were written (module data): "
      "{copied_least_bytes:amount} to {copied_most_bytes:amount} here. "
@@ -87,6 +94,7 @@ static const struct {
     {NULL, "memory.max",
      "The limit: memory.current beyond it ends in an OOM kill.[{is_unset:when} None is set.]"
      "[ {room_bytes:amount} is left.]"},
+    {NULL, "oom_kill", "Processes of the group that were killed since it is at its limit."},
     {NULL, "memory.high", "Beyond it the group is slowed down and reclaimed from."},
     {NULL, "memory.swap.current", "Swapped out; ours counts such pages as resident."},
     {NULL, "memory.swap.max", "The limit of swapped-out memory."},

@@ -625,8 +625,9 @@ const struct cf_rule cf_rules[] = {
         .detail = "[By smaps, {dontdump_bytes:bytes} of it is left out by MADV_DONTDUMP. ]"
                   "[{content_lost_bytes:bytes} of it was in memory or in swap. ]"
                   "Never written to, left out by the process (MADV_DONTDUMP), or by "
-                  "coredump_filter: the core is the same for all three. No figure counts what "
-                  "stands there, and no pointer from there was seen.",
+                  "coredump_filter: the core is the same for all three. "
+                  "[Of {uncounted_bytes:bytes} no figure counts what stands there. ]No pointer "
+                  "from any of it was seen.",
         .advice = "Save /proc/PID/smaps together with the core and hand it in (--smaps): it tells "
                   "them apart",
         .sql = "SELECT * FROM v_unknown_memory ORDER BY mapped_bytes DESC",

@@ -31,6 +31,10 @@ struct cf_rule {
 extern const struct cf_rule cf_rules[];
 extern const size_t cf_nr_rules;
 
+/* What the kernel's own count adds to every verdict (kernel_rules.c): findings only. */
+extern const struct cf_rule cf_kernel_rules[];
+extern const size_t cf_nr_kernel_rules;
+
 /* Fills the facts: table fact, which v_fact shows. */
 int cf_rules_gather(struct cf_db *db, struct cf_err *err);
 

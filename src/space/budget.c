@@ -69,6 +69,10 @@ struct division {
     const struct cf_mem *mem;
     struct cf_residency residency;
     CF_ARRAY(struct cf_budget_row) alone; /* anonymous mappings, one by one */
+    const struct cf_smaps *smaps;         /* or NULL */
+    size_t row;                           /* of smaps: those below it are done with */
+    uint64_t left_bytes;                  /* of that row's count, what is not placed yet */
+    uint64_t unplaced_bytes;              /* what was left of those below it */
 };
 
 static void add_to(struct cf_budget_row *row, uint64_t bytes, struct cf_resident_bytes resident) {
@@ -123,11 +127,59 @@ static int add_anonymous(struct division *division, size_t index, uint64_t bytes
     return CF_OK;
 }
 
+/* What the kernel counts in a mapping beyond what the core shows of it. */
+static uint64_t open_bytes(const struct division *division, size_t row) {
+    const struct cf_smaps_mapping *mapping = &division->smaps->rows.items[row];
+    uint64_t rss = mapping->bytes[CF_SMAPS_RSS];
+    struct cf_resident_bytes ours =
+        cf_residency_count(&division->residency, mapping->start, mapping->end);
+    return !ours.known ? rss : rss > ours.bytes ? rss - ours.bytes : 0;
+}
+
+/* Goes on to the mapping of smaps that ends above `addr`. */
+static void go_to(struct division *division, uint64_t addr) {
+    const struct cf_smaps *smaps = division->smaps;
+    while (division->row < smaps->rows.len && smaps->rows.items[division->row].end <= addr) {
+        division->unplaced_bytes += division->left_bytes;
+        division->row++;
+        division->left_bytes =
+            division->row < smaps->rows.len ? open_bytes(division, division->row) : 0;
+    }
+}
+
+/* What smaps says of a piece of which the core says nothing; where a mapping has several such
+ * pieces the lowest is filled first. */
+static struct cf_resident_bytes ask_smaps(struct division *division, const struct cf_use *use) {
+    struct cf_resident_bytes resident = {.known = false};
+    if (division->smaps == NULL)
+        return resident;
+    for (uint64_t at = use->start; at < use->end;) {
+        go_to(division, at);
+        const struct cf_smaps_mapping *mapping = cf_smaps_find(division->smaps, at);
+        if (mapping == NULL)
+            return (struct cf_resident_bytes){.known = false};
+        uint64_t end = mapping->end < use->end ? mapping->end : use->end;
+        uint64_t part = division->left_bytes < end - at ? division->left_bytes : end - at;
+        division->left_bytes -= part;
+        resident.bytes += part;
+        resident.known = true;
+        at = end;
+    }
+    return resident;
+}
+
+/* Huge pages are no part of Rss, and what a heap holds is told chunk by chunk or not at all. */
+static bool may_ask(enum cf_claim_kind kind) {
+    return kind != CF_CLAIM_HUGE && kind != CF_CLAIM_MAIN_HEAP && kind != CF_CLAIM_ARENA_HEAP;
+}
+
 static int add_use(struct division *division, const struct cf_use *use, struct cf_err *err) {
     uint64_t bytes = use->end - use->start;
     struct cf_resident_bytes resident = {.known = false};
     if (use->is_anonymous || use->kind == CF_CLAIM_HUGE)
         resident = cf_residency_count(&division->residency, use->start, use->end);
+    if (!resident.known && may_ask(use->kind))
+        resident = ask_smaps(division, use);
     division->budget->mapped_bytes += bytes;
     if (use->kind == CF_CLAIM_ANONYMOUS)
         return add_anonymous(division, use->region, bytes, resident, err);
@@ -150,9 +202,25 @@ static int divide(struct division *division, const struct cf_claims *claims, str
     struct cf_uses walk = cf_uses_from(division->mem, claims, 0);
     struct cf_use use;
     int status = CF_OK;
+    if (division->smaps != NULL && division->smaps->rows.len > 0)
+        division->left_bytes = open_bytes(division, 0);
     while (status == CF_OK && cf_uses_next(&walk, &use))
         status = add_use(division, &use, err);
+    if (status == CF_OK && division->smaps != NULL)
+        go_to(division, UINT64_MAX);
     return status;
+}
+
+static int add_unplaced(struct division *division, struct cf_err *err) {
+    if (division->unplaced_bytes == 0)
+        return CF_OK;
+    struct cf_budget_row *row = find_row(division->budget, CF_CLAIM_UNPLACED,
+                                         "counted by smaps; the core does not show where", false);
+    if (row == NULL)
+        return cf_err_nomem(err, sizeof *row, "the budget");
+    row->resident =
+        (struct cf_resident_bytes){.bytes = division->unplaced_bytes, .known = true};
+    return CF_OK;
 }
 
 static int compare_sizes(const void *a, const void *b) {
@@ -189,13 +257,17 @@ static int fold_anonymous(struct division *division, struct cf_err *err) {
 }
 
 int cf_budget_make(struct cf_budget *budget, const struct cf_mem *mem,
-                   const struct cf_claims *claims, struct cf_err *err) {
+                   const struct cf_claims *claims, const struct cf_smaps *smaps,
+                   struct cf_err *err) {
     struct division division = {
         .budget = budget, .mem = mem, .residency = cf_residency_of_mem(mem),
+        .smaps = smaps == NULL || smaps->is_rollup ? NULL : smaps,
     };
     int status = divide(&division, claims, err);
     if (status == CF_OK)
         status = fold_anonymous(&division, err);
+    if (status == CF_OK)
+        status = add_unplaced(&division, err);
     /* A core without this row would leave the reader in doubt whether anything is missing. */
     if (status == CF_OK && find_row(budget, CF_CLAIM_UNATTRIBUTED, "", true) == NULL)
         status = cf_err_nomem(err, sizeof(struct cf_budget_row), "the budget");
@@ -207,6 +279,8 @@ int cf_budget_make(struct cf_budget *budget, const struct cf_mem *mem,
         struct cf_budget_row *row = &budget->rows.items[i];
         if (row->mapped_bytes == 0)
             row->resident.known = true;
+        if (row->kind != CF_CLAIM_HUGE)
+            budget->rss_bytes += row->resident.bytes;
         if (row->is_anonymous)
             budget->anonymous_resident_bytes += row->resident.bytes;
     }

@@ -18,7 +18,7 @@ const char *cf_claim_kind_name(enum cf_claim_kind kind) {
         "managed heap",     "other allocator",    "thread stacks",         "cached stacks",
         "huge pages",       "module data",        "module bss",            "modules",
         "mapped files",     "shared memory",      "kernel",                "other anonymous",
-        "unattributed",
+        "not in the core",  "unattributed",
     };
     return kind < CF_NR_CLAIM_KINDS ? names[kind] : "unattributed";
 }

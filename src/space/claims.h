@@ -34,6 +34,7 @@ enum cf_claim_kind {
     CF_CLAIM_SHARED,       /* shared memory */
     CF_CLAIM_KERNEL,       /* vdso, vvar, vsyscall */
     CF_CLAIM_ANONYMOUS,    /* anonymous memory that nobody claims */
+    CF_CLAIM_UNPLACED,     /* in memory by smaps, and not where the core shows pages */
     CF_CLAIM_UNATTRIBUTED, /* a mapping of which the core does not say what it is */
     CF_NR_CLAIM_KINDS,
 };

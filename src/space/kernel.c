@@ -51,7 +51,7 @@ static void compare_by_bounds(struct cf_kernel_row *row, const struct cf_budget 
 static void compare_by_mappings(struct cf_kernel_row *row, const struct cf_kernel *kernel) {
     uint64_t copied = 0;
     for (size_t i = 0; i < kernel->mappings.len; i++)
-        if (!kernel->mappings.items[i].ours.known)
+        if (!kernel->mappings.items[i].is_anonymous)
             copied += kernel->mappings.items[i].anonymous_bytes;
     row->copied = known(copied);
     judge_rest(row, row->ours_bytes + copied, row->ours_bytes + copied);
@@ -65,7 +65,9 @@ static struct cf_kernel_row *add_row(struct cf_kernel *kernel, const char *sourc
     row->source = source;
     row->name = name;
     row->has_bytes = row->has_ours = true;
-    if (compares_with_anonymous(name))
+    if (strcmp(source, "smaps") == 0 && strcmp(name, "Rss") == 0)
+        row->ours_bytes = budget->rss_bytes;
+    else if (compares_with_anonymous(name))
         row->ours_bytes = budget->anonymous_resident_bytes;
     else if (strcmp(name, "Private_Hugetlb") == 0)
         row->ours_bytes = resident_huge(budget);
@@ -75,7 +77,9 @@ static struct cf_kernel_row *add_row(struct cf_kernel *kernel, const char *sourc
 }
 
 /* Addresses are random, so that one equal start is no accident, and none is a wrong file. */
-static bool is_of_this_process(const struct cf_smaps *smaps, const struct cf_mem *mem) {
+bool cf_kernel_fits(const struct cf_smaps *smaps, const struct cf_mem *mem) {
+    if (smaps->is_rollup)
+        return true;
     for (size_t i = 0; i < smaps->rows.len; i++) {
         const struct cf_region *region = cf_mem_find(mem, smaps->rows.items[i].start);
         if (region != NULL && region->start == smaps->rows.items[i].start &&
@@ -100,6 +104,7 @@ static void judge_mapping(struct cf_kernel_mapping *mapping, const struct cf_mem
             mapping->label = use.label;
             mapping->in_core = true;
         }
+        mapping->is_anonymous |= use.is_anonymous;
         if (use.is_anonymous) {
             struct cf_resident_bytes ours = cf_residency_count(&residency, use.start, end);
             mapping->ours.bytes += ours.bytes;
@@ -124,6 +129,8 @@ static int add_mappings(struct cf_kernel *kernel, const struct cf_smaps *smaps,
             .rss_bytes = row->bytes[CF_SMAPS_RSS],
             .anonymous_bytes = row->bytes[CF_SMAPS_ANONYMOUS],
             .swap_bytes = row->bytes[CF_SMAPS_SWAP],
+            .shared_bytes =
+                row->bytes[CF_SMAPS_SHARED_CLEAN] + row->bytes[CF_SMAPS_SHARED_DIRTY],
             .is_dontdump = row->is_dontdump,
         };
         judge_mapping(mapping, mem, claims);
@@ -134,10 +141,6 @@ static int add_mappings(struct cf_kernel *kernel, const struct cf_smaps *smaps,
 int cf_kernel_add_smaps(struct cf_kernel *kernel, const struct cf_smaps *smaps,
                         const struct cf_mem *mem, const struct cf_claims *claims,
                         const struct cf_budget *budget, struct cf_err *err) {
-    if (!smaps->is_rollup && !is_of_this_process(smaps, mem))
-        return cf_err_set(err, CF_EINPUT,
-                          "the smaps is of another process, or of another run: no mapping of it "
-                          "begins where one of the core's does");
     int status = smaps->is_rollup ? CF_OK : add_mappings(kernel, smaps, mem, claims, err);
     if (status != CF_OK)
         return status;
@@ -174,6 +177,7 @@ int cf_kernel_add_cgroup(struct cf_kernel *kernel, const struct cf_cgroup *cgrou
             return cf_err_nomem(err, sizeof *row, "the kernel's figures");
         row->bytes = figure->bytes;
         row->has_bytes = !figure->is_unlimited;
+        row->is_count = figure->is_count;
         if (strcmp(figure->name, "memory.max") == 0)
             find_room(cgroup, row);
         if (strcmp(figure->name, "anon") == 0)

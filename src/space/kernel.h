@@ -25,6 +25,7 @@ struct cf_kernel_row {
     const char *source; /* "smaps", "smaps_rollup", "cgroup", "cgroup v1"; static */
     const char *name;   /* the kernel's own; static */
     bool has_bytes;     /* false: a limit that is not set */
+    bool is_count;      /* `bytes` are events */
     uint64_t bytes;
     bool has_ours; /* there is a figure of ours to compare with */
     uint64_t ours_bytes;
@@ -41,9 +42,11 @@ struct cf_kernel_mapping {
     enum cf_claim_kind kind;
     const char *label; /* borrowed from the claims */
     bool in_core;      /* the core has some of it */
+    bool is_anonymous; /* some of it counts so */
     uint64_t rss_bytes;
     uint64_t anonymous_bytes;
     uint64_t swap_bytes;
+    uint64_t shared_bytes; /* of rss_bytes, mapped by other processes too */
     bool is_dontdump; /* MADV_DONTDUMP */
     struct cf_resident_bytes ours; /* of the parts that count as anonymous */
 };
@@ -53,11 +56,12 @@ struct cf_kernel {
     CF_ARRAY(struct cf_kernel_mapping) mappings;
 };
 
-/*
- * Adds what `smaps` says (or `cgroup`). CF_EINPUT where a smaps is not of this process: none of
- * its mappings begins where one of the core's does. CF_ENOMEM. `kernel` starts all zero and ends
- * with cf_kernel_fini().
- */
+/* Whether a smaps is of this process; a sum alone always may be. False: none of its mappings begins
+ * where one of the core's does. */
+bool cf_kernel_fits(const struct cf_smaps *smaps, const struct cf_mem *mem);
+
+/* Adds what `smaps` says (or `cgroup`). CF_ENOMEM only. `kernel` starts all zero and ends with
+ * cf_kernel_fini(). */
 int cf_kernel_add_smaps(struct cf_kernel *kernel, const struct cf_smaps *smaps,
                         const struct cf_mem *mem, const struct cf_claims *claims,
                         const struct cf_budget *budget, struct cf_err *err);

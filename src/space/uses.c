@@ -40,6 +40,7 @@ static bool counts_as_anonymous(const struct cf_region *region, enum cf_claim_ki
     case CF_CLAIM_FILE:
     case CF_CLAIM_SHARED:
     case CF_CLAIM_KERNEL:
+    case CF_CLAIM_UNPLACED:
     case CF_CLAIM_HUGE: /* hugetlbfs is accounted apart */
         return false;
     default:

@@ -77,8 +77,9 @@ int cf_rows_arena_limit(struct cf_db *db, unsigned cpus, uint64_t limit, const c
 int cf_rows_allocator(struct cf_db *db, bool anonymous_dumped,
                       const struct cf_allocator *allocator, struct cf_err *err);
 
-/* rows_budget.c: kernel_figure, kernel_mapping. */
+/* rows_budget.c: kernel_figure, kernel_mapping; meta's smaps_confirms (NULL: it does). */
 int cf_rows_kernel(struct cf_db *db, const struct cf_kernel *kernel, struct cf_err *err);
+int cf_rows_smaps_confirms(struct cf_db *db, const char *why_not, struct cf_err *err);
 
 /* rows_kept.c: trim_range, waste, page_run, top_pin, page_pin. */
 int cf_rows_kept(struct cf_db *db, const struct cf_kept *kept, struct cf_err *err);

@@ -94,7 +94,7 @@ static int add_kernel_mappings(struct cf_db *db, const struct cf_kernel *kernel,
     CF_CLEANUP_INSERT struct cf_insert in = {0};
     int status = cf_insert_begin(&in, db, "kernel_mapping",
                                  "start, \"end\", kind, label, rss_bytes, anonymous_bytes,"
-                                 " swap_bytes, is_dontdump, ours_bytes",
+                                 " swap_bytes, shared_bytes, is_dontdump, ours_bytes",
                                  err);
     for (size_t i = 0; status == CF_OK && i < kernel->mappings.len; i++) {
         const struct cf_kernel_mapping *row = &kernel->mappings.items[i];
@@ -105,6 +105,7 @@ static int add_kernel_mappings(struct cf_db *db, const struct cf_kernel *kernel,
         cf_insert_u64(&in, row->rss_bytes);
         cf_insert_u64(&in, row->anonymous_bytes);
         cf_insert_u64(&in, row->swap_bytes);
+        cf_insert_u64(&in, row->shared_bytes);
         cf_insert_u64(&in, row->is_dontdump);
         cf_insert_u64_if(&in, row->ours.known, row->ours.bytes);
         status = cf_insert_row(&in, err);
@@ -112,10 +113,20 @@ static int add_kernel_mappings(struct cf_db *db, const struct cf_kernel *kernel,
     return status;
 }
 
+int cf_rows_smaps_confirms(struct cf_db *db, const char *why_not, struct cf_err *err) {
+    CF_CLEANUP_STMT struct cf_stmt *stmt = NULL;
+    int status = cf_db_prepare(db, "INSERT INTO meta (key, value) VALUES ('smaps_confirms', ?1)",
+                               &stmt, err);
+    if (status != CF_OK)
+        return status;
+    cf_stmt_bind_text(stmt, 1, why_not == NULL ? "exact" : why_not);
+    return cf_stmt_run(stmt, err);
+}
+
 int cf_rows_kernel(struct cf_db *db, const struct cf_kernel *kernel, struct cf_err *err) {
     CF_CLEANUP_INSERT struct cf_insert in = {0};
     int status = cf_insert_begin(&in, db, "kernel_figure",
-                                 "source, name, bytes, ours_bytes, copied_least_bytes,"
+                                 "source, name, bytes, times, ours_bytes, copied_least_bytes,"
                                  " copied_most_bytes, copied_bytes, more_bytes, less_bytes,"
                                  " room_bytes",
                                  err);
@@ -123,7 +134,8 @@ int cf_rows_kernel(struct cf_db *db, const struct cf_kernel *kernel, struct cf_e
         const struct cf_kernel_row *row = &kernel->rows.items[i];
         cf_insert_text(&in, row->source);
         cf_insert_text(&in, row->name);
-        cf_insert_u64_if(&in, row->has_bytes, row->bytes);
+        cf_insert_u64_if(&in, row->has_bytes && !row->is_count, row->bytes);
+        cf_insert_u64_if(&in, row->is_count, row->bytes);
         cf_insert_u64_if(&in, row->has_ours, row->ours_bytes);
         const struct cf_resident_bytes *const figures[] = {
             &row->copied_least, &row->copied_most, &row->copied,

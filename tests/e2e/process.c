@@ -133,12 +133,26 @@ static bool wait_until_ready(const char *folder) {
     return false;
 }
 
+/* Stopped, so that nothing changes between the two. */
+static void stop_and_save_smaps(const char *folder, pid_t child) {
+    char command[PATH_ROOM + 64];
+    int status;
+    kill(child, SIGSTOP);
+    if (waitpid(child, &status, WUNTRACED) != child)
+        return;
+    snprintf(command, sizeof command, "cat /proc/%d/smaps >'%s/stopped.smaps'", (int)child, folder);
+    if (system(command) != 0)
+        fprintf(stderr, "%s: no smaps\n", folder);
+}
+
 bool process_killed_core(const char *folder, char *const argv[], char core[PATH_ROOM]) {
     pid_t child = cores_are_unlimited() ? start(folder, argv) : -1;
     if (child < 0)
         return false;
     wait_until_ready(folder);
+    stop_and_save_smaps(folder, child);
     kill(child, SIGABRT);
+    kill(child, SIGCONT);
     return finish(child) == 128 + SIGABRT && find_core(folder, core);
 }
 
@@ -150,7 +164,10 @@ bool process_gdb_core(const char *folder, char *const argv[], char core[PATH_ROO
     snprintf(command, sizeof command, "gcore %s/core.gdb", folder);
     snprintf(pid, sizeof pid, "%d", (int)child);
     char *const gdb[] = {"gdb", "-nx", "-batch", "-p", pid, "-ex", command, NULL};
-    bool done = wait_until_ready(folder) && process_run(folder, gdb) == 0;
+    bool is_ready = wait_until_ready(folder);
+    stop_and_save_smaps(folder, child);
+    kill(child, SIGCONT);
+    bool done = is_ready && process_run(folder, gdb) == 0;
     kill(child, SIGKILL);
     finish(child);
     return done && find_core(folder, core);

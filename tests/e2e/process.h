@@ -38,13 +38,13 @@ bool process_kernel_core(const char *folder, char *const argv[], char core[PATH_
 
 /*
  * Starts a program that prints "ready" and goes on, kills it with SIGABRT, and puts the path of the
- * kernel's core into `core`. False if the kernel wrote none there.
+ * kernel's core into `core`. Before that it is stopped and its smaps saved as
+ * `folder`/stopped.smaps. False if the kernel wrote none there.
  */
 bool process_killed_core(const char *folder, char *const argv[], char core[PATH_ROOM]);
 
 /*
- * Starts a program that prints "ready" and goes on, and lets gdb write its core. False if
- * there is no gdb or it may not attach.
+ * The same, where gdb writes its core. False if there is no gdb or it may not attach.
  */
 bool process_gdb_core(const char *folder, char *const argv[], char core[PATH_ROOM]);
 

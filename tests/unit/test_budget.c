@@ -23,6 +23,7 @@ struct space {
     struct cf_mem *mem;
     struct cf_claims claims;
     struct cf_budget budget;
+    const struct cf_smaps *smaps; /* or NULL */
 };
 
 static void open_space(struct space *space) {
@@ -48,7 +49,8 @@ static void claim(struct space *space, enum cf_claim_kind kind, uint64_t start, 
 static void make_budget(struct space *space) {
     assert_int_equal(cf_budget_claim_bss(&space->claims, space->mem, NULL), CF_OK);
     assert_int_equal(cf_claims_seal(&space->claims, NULL), CF_OK);
-    assert_int_equal(cf_budget_make(&space->budget, space->mem, &space->claims, NULL), CF_OK);
+    assert_int_equal(cf_budget_make(&space->budget, space->mem, &space->claims, space->smaps, NULL),
+                     CF_OK);
 }
 
 static const struct cf_budget_row *row_of(const struct space *space, enum cf_claim_kind kind,

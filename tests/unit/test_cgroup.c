@@ -58,10 +58,12 @@ static void a_folder_of_version_2(void **state) {
     put("memory.current", "20480\n");
     put("memory.max", "max\n");
     put("memory.high", "1048576\n");
-    put("memory.events", "low 0\noom 3\n");
+    put("memory.events", "low 0\noom 3\noom_kill 2\n");
     assert_int_equal(cf_cgroup_read(&cgroup, folder, &err), CF_OK);
     assert_int_equal(cgroup.version, 2);
-    assert_int_equal(cgroup.figures.len, 8);
+    assert_int_equal(cgroup.figures.len, 9);
+    assert_int_equal(bytes_of(&cgroup, "oom_kill"), 2);
+    assert_true(cf_cgroup_find(&cgroup, "oom_kill")->is_count);
     assert_int_equal(bytes_of(&cgroup, "anon"), 4096);
     assert_int_equal(bytes_of(&cgroup, "sock"), 12288);
     assert_int_equal(bytes_of(&cgroup, "memory.current"), 20480);
@@ -84,6 +86,8 @@ static void version_1_has_the_names_of_version_2(void **state) {
     put("memory.usage_in_bytes", "1000\n");
     put("memory.limit_in_bytes", "9223372036854771712\n");
     put("memory.kmem.usage_in_bytes", "17\n");
+    put("memory.kmem.tcp.usage_in_bytes", "18\n");
+    put("memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
     assert_int_equal(cf_cgroup_read(&cgroup, folder, &err), CF_OK);
     assert_int_equal(cgroup.version, 1);
     assert_int_equal(bytes_of(&cgroup, "anon"), 200);
@@ -92,11 +96,15 @@ static void version_1_has_the_names_of_version_2(void **state) {
     assert_int_equal(bytes_of(&cgroup, "swap"), 400);
     assert_int_equal(bytes_of(&cgroup, "memory.current"), 1000);
     assert_int_equal(bytes_of(&cgroup, "kernel"), 17);
+    assert_int_equal(bytes_of(&cgroup, "sock"), 18);
+    assert_int_equal(bytes_of(&cgroup, "oom_kill"), 3);
     assert_true(cf_cgroup_find(&cgroup, "memory.max")->is_unlimited);
     drop("memory.stat");
     drop("memory.usage_in_bytes");
     drop("memory.limit_in_bytes");
     drop("memory.kmem.usage_in_bytes");
+    drop("memory.kmem.tcp.usage_in_bytes");
+    drop("memory.oom_control");
 }
 
 static void one_file_is_enough(void **state) {
@@ -110,6 +118,7 @@ static void one_file_is_enough(void **state) {
         {"memory.current", "0", "memory.current", 0, 0},
         {"memory.limit_in_bytes", "4096\n", "memory.max", 4096, 1},
         {"memory.stat", "anon 77\n", "anon", 77, 2},
+        {"memory.events", "oom 9\noom_kill 4\n", "oom_kill", 4, 0},
         {"stat-of-tuesday.txt", "anon 77\r\nfile 1\r\n", "anon", 77, 2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -39,6 +39,7 @@ static void figures_are_summed_over_the_mappings(void **state) {
                                      "Anonymous:             0 kB\n"
                                      "VmFlags: rd mr mw me sd \n"
                                SECOND "Rss:                   8 kB\n"
+                                      "Shared_Dirty:          4 kB\n"
                                       "Anonymous:             4 kB\n"
                                       "Swap:                 16 kB\n"
                                       "THPeligible:    0\n"
@@ -54,11 +55,19 @@ static void figures_are_summed_over_the_mappings(void **state) {
     assert_int_equal(smaps.rows.items[1].start, 0x55d0b000);
     assert_int_equal(smaps.rows.items[1].end, 0x55d0d000);
     assert_int_equal(smaps.rows.items[1].bytes[CF_SMAPS_ANONYMOUS], 4096);
+    assert_int_equal(smaps.rows.items[1].bytes[CF_SMAPS_SHARED_DIRTY], 4096);
+    assert_false(smaps.rows.items[1].is_shared);
+    assert_ptr_equal(cf_smaps_find(&smaps, 0x55d0cfff), &smaps.rows.items[1]);
+    assert_ptr_equal(cf_smaps_find(&smaps, 0x55d0b000), &smaps.rows.items[1]);
+    assert_null(cf_smaps_find(&smaps, 0x55d0d000));
+    assert_null(cf_smaps_find(&smaps, 0x55d09fff));
+    assert_null(cf_smaps_find(&smaps, UINT64_MAX));
     assert_int_equal(smaps.sum.bytes[CF_SMAPS_RSS], 12288);
     assert_int_equal(smaps.sum.bytes[CF_SMAPS_ANONYMOUS], 4096);
     assert_int_equal(smaps.sum.bytes[CF_SMAPS_SWAP], 16384);
     assert_int_equal(smaps.sum.known,
-                     1u << CF_SMAPS_RSS | 1u << CF_SMAPS_ANONYMOUS | 1u << CF_SMAPS_SWAP);
+                     1u << CF_SMAPS_RSS | 1u << CF_SMAPS_ANONYMOUS | 1u << CF_SMAPS_SWAP |
+                         1u << CF_SMAPS_SHARED_DIRTY);
 }
 
 static void a_rollup_is_one_row(void **state) {

@@ -1,0 +1,39 @@
+/*
+ * What the kernel's own count adds to a verdict, where smaps or the files of a cgroup are at hand:
+ * how much of the process other processes share, which file it is that is in memory, what the limit
+ * is and how near. The report shows these sentences below the line of what is resident, and the
+ * limit stands in the headline too (judge.c).
+ */
+#include "rules/rules.h"
+
+const struct cf_rule cf_kernel_rules[] = {
+    {
+        .code = "by-smaps", .severity = "info",
+        .when = "kernel_rss_bytes IS NOT NULL",
+        .bytes = "kernel_rss_bytes", .confidence = "'high'", .exactness = "'exact'",
+        .title = "By smaps Rss is {kernel_rss_bytes:bytes}[, Pss {kernel_pss_bytes:bytes}]"
+                 "[; {forked_bytes:bytes} of {kernel_anonymous_bytes:bytes} anonymous memory "
+                 "is shared with the parent or a child]"
+                 "[; the largest mapped file is {main_file:text}, {main_file_bytes:bytes} of it "
+                 "in memory]",
+        .detail = "[It counts {kernel_more_bytes:bytes} more than this report: the two were taken "
+                  "at different times. ][It counts {kernel_less_bytes:bytes} less than this "
+                  "report: the two were taken at different times, or pages were swapped out. ]"
+                  "Pss divides each page by the number of processes that map it. A page of "
+                  "anonymous memory that several map is one that a fork left shared: freeing it "
+                  "here gives nothing back while the others keep it.",
+        .sql = "SELECT * FROM v_kernel_mapping ORDER BY rss_bytes DESC",
+    },
+    {
+        .code = "by-cgroup", .severity = "info",
+        .when = "limit_bytes IS NOT NULL OR oom_kills > 0",
+        .bytes = "limit_bytes", .confidence = "'high'", .exactness = "'exact'",
+        .title = "[{limit_bytes:bytes} limit][{no_limit:when}No limit is set][, {oom_kills:count} "
+                 "kill{oom_kills:s}][; malloc's free memory is {limit_free_percent:percent} of it]",
+        .detail = "The cgroup has[ {group_bytes_now:bytes} in use][, {group_bytes_peak:bytes} at "
+                  "most so far][; sockets {socket_bytes:bytes}][, page cache {cache_bytes:bytes}]",
+        .sql = "SELECT * FROM v_kernel WHERE source LIKE 'cgroup%'",
+    },
+};
+
+const size_t cf_nr_kernel_rules = sizeof cf_kernel_rules / sizeof cf_kernel_rules[0];
