@@ -78,6 +78,26 @@ INSERT INTO example_query (title, sql) VALUES
 ('By use: what does the kernel count, and what do we?',
  'SELECT kind, sum(rss_bytes) AS rss, sum(anonymous_bytes) AS anonymous, sum(ours_bytes) AS ours FROM v_kernel_mapping GROUP BY kind ORDER BY rss DESC');
 
+CREATE TABLE side_file (
+    side_file_id INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    place TEXT NOT NULL,
+    is_used INTEGER NOT NULL,
+    reason TEXT
+);
+
+CREATE VIEW v_side_file AS
+SELECT kind, name, place, is_used, reason FROM side_file ORDER BY side_file_id;
+
+INSERT INTO doc (object, "column", unit, text) VALUES
+('v_side_file', '', '', 'One row for each side file with the kernel''s own count: what an option names, and what was found with the core without being asked for.'),
+('v_side_file', 'kind', 'text', 'smaps, smaps_rollup, cgroup (one row for all files of a group).'),
+('v_side_file', 'name', 'text', 'Its path, or its name in the archive; of a cgroup the first of its files, or the folder that was named.'),
+('v_side_file', 'place', 'text', 'named (by an option), beside the core, in the archive.'),
+('v_side_file', 'is_used', '0/1', '0: it was found, and is damaged or not of this process.'),
+('v_side_file', 'reason', 'text', 'Why it is not used; NULL: it is.');
+
 -- Writable memory of which the core has not one byte: the headers say that it was mapped, the file
 -- has nothing of it. The kernel leaves out so what was never written to, what the process itself
 -- excluded (MADV_DONTDUMP), and what coredump_filter excludes (shared mappings of files); the core

@@ -164,7 +164,9 @@ CREATE TABLE fact (
     group_bytes_now INTEGER,
     group_bytes_peak INTEGER,
     socket_bytes INTEGER,
-    cache_bytes INTEGER
+    cache_bytes INTEGER,
+    refused_side_file TEXT,
+    refused_reason TEXT
 );
 
 CREATE VIEW v_fact AS SELECT * FROM fact;
@@ -334,7 +336,9 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'group_bytes_now', 'bytes', 'The cgroup''s memory.current.'),
 ('v_fact', 'group_bytes_peak', 'bytes', 'The most that it ever was.'),
 ('v_fact', 'socket_bytes', 'bytes', 'Buffers of sockets that the cgroup is charged for.'),
-('v_fact', 'cache_bytes', 'bytes', 'Its page cache, shared memory included.');
+('v_fact', 'cache_bytes', 'bytes', 'Its page cache, shared memory included.'),
+('v_fact', 'refused_side_file', 'text', 'A side file that was found and is not used (v_side_file); NULL: none.'),
+('v_fact', 'refused_reason', 'text', 'Why not.');
 
 CREATE TABLE verdict (
     code TEXT NOT NULL,

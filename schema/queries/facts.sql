@@ -335,6 +335,9 @@ FROM (SELECT max(bytes) FILTER (WHERE source LIKE 'smaps%' AND name = 'Rss') AS 
     max(bytes) FILTER (WHERE name = 'file') AS cache
     FROM kernel_figure) k;
 
+UPDATE fact SET refused_side_file = f.name, refused_reason = f.reason
+FROM (SELECT name, reason FROM v_side_file WHERE NOT is_used LIMIT 1) f;
+
 UPDATE fact SET limit_free_percent = 100.0 * retained_free_bytes / nullif(limit_bytes, 0),
     no_limit = iif(limit_bytes IS NULL AND oom_kills > 0, 1, NULL);
 

@@ -92,19 +92,16 @@ static bool parse_amount(const char *text, struct cf_cgroup_figure *figure) {
     return true;
 }
 
-static int read_single(struct cf_cgroup *cgroup, size_t which, const char *path,
+static int read_single(struct cf_cgroup *cgroup, size_t which, struct cf_lines *lines,
                        struct cf_err *err) {
-    CF_CLEANUP(cf_lines_close) struct cf_lines lines;
     struct cf_cgroup_figure figure = {.name = singles[which].name,
                                       .is_limit = singles[which].is_limit};
     bool more;
-    int status = cf_lines_open(&lines, path, err);
-    if (status == CF_OK)
-        status = cf_lines_next(&lines, &more, err);
+    int status = cf_lines_next(lines, &more, err);
     if (status != CF_OK)
         return status;
-    if (!more || !parse_amount(lines.text, &figure))
-        return cf_lines_fault(&lines, err, "'%.60s' is no number of bytes; " REMEDY, lines.text);
+    if (!more || !parse_amount(lines->text, &figure))
+        return cf_lines_fault(lines, err, "'%.60s' is no number of bytes; " REMEDY, lines->text);
     return add(cgroup, &figure, err);
 }
 
@@ -135,40 +132,78 @@ static int take_row(struct cf_cgroup *cgroup, const struct cf_lines *lines, stru
     return CF_OK;
 }
 
-static int read_stat(struct cf_cgroup *cgroup, const char *path, struct cf_err *err) {
-    CF_CLEANUP(cf_lines_close) struct cf_lines lines;
-    int status = cf_lines_open(&lines, path, err);
+static int read_stat(struct cf_cgroup *cgroup, struct cf_lines *lines, struct cf_err *err) {
+    int status = CF_OK;
     bool more = true;
     while (status == CF_OK && more) {
-        status = cf_lines_next(&lines, &more, err);
+        status = cf_lines_next(lines, &more, err);
         if (status == CF_OK && more)
-            status = take_row(cgroup, &lines, err);
+            status = take_row(cgroup, lines, err);
     }
-    if (status == CF_OK && lines.number == 1)
-        return cf_lines_fault(&lines, err, "the file is empty; " REMEDY);
+    if (status == CF_OK && lines->number == 1)
+        return cf_lines_fault(lines, err, "the file is empty; " REMEDY);
     return status;
 }
 
-/* Which file of the controller a path is, by its name: -1 none, NR_SINGLES memory.stat. */
-static int which_file(const char *path) {
-    const char *name = cf_base_name(path);
-    if (strcmp(name, "memory.stat") == 0)
-        return NR_SINGLES;
+static const char *const tables[] = {"memory.stat", "memory.events", "memory.oom_control"};
+enum { NR_TABLES = sizeof tables / sizeof tables[0] };
+
+/* The end of `name` that is `file`: all of it, or behind a dot. NULL: it has none. */
+static const char *end_named(const char *name, const char *file) {
+    size_t bytes = strlen(name), length = file == NULL ? 0 : strlen(file);
+    if (length == 0 || bytes < length || strcmp(name + bytes - length, file) != 0)
+        return NULL;
+    const char *at = name + bytes - length;
+    return at == name || at[-1] == '.' ? at : NULL;
+}
+
+/* Which of the files with one number it is, by its name; -1: none. */
+static int which_single(const char *name) {
     for (int i = 0; i < NR_SINGLES; i++)
-        if ((singles[i].file != NULL && strcmp(name, singles[i].file) == 0) ||
-            (singles[i].v1 != NULL && strcmp(name, singles[i].v1) == 0))
+        if (end_named(name, singles[i].file) != NULL || end_named(name, singles[i].v1) != NULL)
             return i;
     return -1;
 }
 
-static int read_file(struct cf_cgroup *cgroup, const char *path, struct cf_err *err) {
-    int which = which_file(path);
-    if (which >= 0 && which < NR_SINGLES) {
-        if (cgroup->version == 0 && strstr(cf_base_name(path), "in_bytes") != NULL)
-            cgroup->version = 1;
-        return read_single(cgroup, (size_t)which, path, err);
+const char *cf_cgroup_file(size_t index) {
+    if (index < NR_TABLES)
+        return tables[index];
+    for (size_t i = 0, left = index - NR_TABLES; i < NR_SINGLES; i++) {
+        const char *const names[] = {singles[i].file, singles[i].v1};
+        for (size_t j = 0; j < 2; j++)
+            if (names[j] != NULL && left-- == 0)
+                return names[j];
     }
-    return read_stat(cgroup, path, err);
+    return NULL;
+}
+
+const char *cf_cgroup_file_name(const char *name) {
+    const char *at = NULL, *file;
+    for (size_t i = 0; at == NULL && (file = cf_cgroup_file(i)) != NULL; i++)
+        at = end_named(name, file);
+    return at;
+}
+
+static int read_lines(struct cf_cgroup *cgroup, struct cf_lines *lines, struct cf_err *err) {
+    const char *name = cf_base_name(lines->path);
+    int which = which_single(name);
+    if (which < 0)
+        return read_stat(cgroup, lines, err);
+    if (cgroup->version == 0 && strstr(name, "in_bytes") != NULL)
+        cgroup->version = 1;
+    return read_single(cgroup, (size_t)which, lines, err);
+}
+
+static int read_file(struct cf_cgroup *cgroup, const char *path, struct cf_err *err) {
+    CF_CLEANUP(cf_lines_close) struct cf_lines lines;
+    int status = cf_lines_open(&lines, path, err);
+    return status == CF_OK ? read_lines(cgroup, &lines, err) : status;
+}
+
+int cf_cgroup_read_fd(struct cf_cgroup *cgroup, int fd, const char *name, struct cf_err *err) {
+    CF_CLEANUP(cf_lines_close) struct cf_lines lines;
+    int status = cf_lines_open_fd(&lines, fd, name, err);
+    return status == CF_OK ? read_lines(cgroup, &lines, err) : status;
 }
 
 static int read_if_there(struct cf_cgroup *cgroup, const char *folder, const char *name,
@@ -185,9 +220,8 @@ static int read_if_there(struct cf_cgroup *cgroup, const char *folder, const cha
 }
 
 static int read_folder(struct cf_cgroup *cgroup, const char *folder, struct cf_err *err) {
-    static const char *const tables[] = {"memory.stat", "memory.events", "memory.oom_control"};
     int status = CF_OK;
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0] && status == CF_OK; i++)
+    for (size_t i = 0; i < NR_TABLES && status == CF_OK; i++)
         status = read_if_there(cgroup, folder, tables[i], err);
     for (int i = 0; i < NR_SINGLES && status == CF_OK; i++) {
         status = read_if_there(cgroup, folder, singles[i].file, err);

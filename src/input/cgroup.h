@@ -35,6 +35,15 @@ struct cf_cgroup {
  * damaged (the text names file and line, and what to pass); CF_ENOMEM.
  */
 int cf_cgroup_read(struct cf_cgroup *cgroup, const char *path, struct cf_err *err);
+/* Adds one file that is open: which of them it is says the end of `name`, as in
+ * cf_cgroup_file_name(). What stands in `cgroup` already is kept. */
+int cf_cgroup_read_fd(struct cf_cgroup *cgroup, int fd, const char *name, struct cf_err *err);
+
+/* The names of the controller's files that are read, of both versions; NULL behind the last. */
+const char *cf_cgroup_file(size_t index);
+/* The part of a base name that is the kernel's name of such a file ("memory.max"), all of it or
+ * behind a dot; NULL: it is none. Borrowed from `name`. */
+const char *cf_cgroup_file_name(const char *name);
 void cf_cgroup_fini(struct cf_cgroup *cgroup);
 
 const struct cf_cgroup_figure *cf_cgroup_find(const struct cf_cgroup *cgroup, const char *name);

@@ -14,11 +14,15 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "input/sides.h"
 #include "input/unpack.h"
 
 struct cf_input {
     int fd;
     char *name;
+    char *path;  /* NULL: standard input */
+    char *entry; /* the core's name in an archive of files; NULL: it is no such archive */
+    struct cf_sides sides;
     bool holes_are_evidence;
     bool truncated;
     bool is_packed;
@@ -34,6 +38,9 @@ void cf_input_free(struct cf_input *input) {
         return;
     if (input->fd >= 0)
         (void)close(input->fd);
+    cf_sides_fini(&input->sides);
+    free(input->entry);
+    free(input->path);
     free(input->name);
     free(input);
 }
@@ -90,7 +97,7 @@ static int unpack_input(const struct cf_context *ctx, struct cf_input *input, co
     struct cf_unpacked unpacked;
     /* A file on standard input is read from its beginning too, since libarchive seeks in it. */
     (void)lseek(input->fd, 0, SEEK_SET);
-    int status = cf_unpack(ctx, input->fd, name, beside, &unpacked, err);
+    int status = cf_unpack(ctx, input->fd, name, beside, &input->sides, &unpacked, err);
     if (status != CF_OK)
         return status;
     (void)close(input->fd);
@@ -101,6 +108,7 @@ static int unpack_input(const struct cf_context *ctx, struct cf_input *input, co
     input->is_packed = unpacked.is_packed;
     input->is_checked = unpacked.is_checked;
     status = set_name(input, name, unpacked.entry, err);
+    input->entry = cf_take(&unpacked.entry);
     cf_unpacked_fini(&unpacked);
     return status;
 }
@@ -114,6 +122,11 @@ int cf_input_open(const struct cf_context *ctx, const char *path, struct cf_inpu
         return cf_err_nomem(err, sizeof *input, "the input");
     input->fd = -1;
     input->holes_are_evidence = true;
+    if (!is_stdin) {
+        input->path = strdup(path);
+        if (input->path == NULL)
+            return cf_err_nomem(err, strlen(path) + 1, "the input's name");
+    }
     struct stat st;
     int status = is_stdin ? open_standard_input(input, &st, err) : open_path(input, path, &st, err);
     if (status != CF_OK)
@@ -126,6 +139,22 @@ int cf_input_open(const struct cf_context *ctx, const char *path, struct cf_inpu
         return status;
     *out = cf_take(&input);
     return CF_OK;
+}
+
+int cf_input_find_sides(struct cf_input *input, uint32_t pid, const struct cf_sides **out,
+                        struct cf_err *err) {
+    int status = CF_OK;
+    if (input->entry != NULL)
+        cf_sides_choose(&input->sides, input->entry, pid);
+    else if (input->path != NULL)
+        status = cf_sides_look(&input->sides, input->path, pid, err);
+    if (status == CF_OK)
+        *out = &input->sides;
+    return status;
+}
+
+bool cf_input_is_archive(const struct cf_input *input) {
+    return input->entry != NULL;
 }
 
 int cf_input_fd(const struct cf_input *input) {

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "corefrag.h"
+#include "input/sides.h"
 
 struct cf_input;
 
@@ -24,6 +25,15 @@ struct cf_input;
 int cf_input_open(const struct cf_context *ctx, const char *path, struct cf_input **out,
                   struct cf_err *err);
 void cf_input_free(struct cf_input *input);
+
+/*
+ * Side files that go with the core, whose process id is `pid` (0: not known): out of the archive of
+ * files that it came in, else from its folder. Once; `*out` is borrowed. CF_ENOMEM.
+ */
+int cf_input_find_sides(struct cf_input *input, uint32_t pid, const struct cf_sides **out,
+                        struct cf_err *err);
+/* The core came with a name of its own out of an archive of files. */
+bool cf_input_is_archive(const struct cf_input *input);
 
 /* The core's file, seekable, owned by the input. */
 int cf_input_fd(const struct cf_input *input);

@@ -5,26 +5,40 @@
 #include "input/lines.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/checked.h"
 #include "base/err.h"
 
-int cf_lines_open(struct cf_lines *lines, const char *path, struct cf_err *err) {
+static int take_stream(struct cf_lines *lines, FILE *file, const char *path, struct cf_err *err) {
     struct stat about;
     lines->path = path;
     lines->number = 0;
     lines->text[0] = '\0';
-    lines->file = fopen(path, "re");
-    if (lines->file == NULL)
+    lines->file = file;
+    if (file == NULL)
         return cf_err_errno(err, CF_EINPUT, errno, "%s cannot be opened", path);
     if (fstat(fileno(lines->file), &about) != 0 || S_ISDIR(about.st_mode)) {
         cf_lines_close(lines);
         return cf_err_set(err, CF_EINPUT, "%s is a folder, not a file", path);
     }
     return CF_OK;
+}
+
+int cf_lines_open(struct cf_lines *lines, const char *path, struct cf_err *err) {
+    return take_stream(lines, fopen(path, "re"), path, err);
+}
+
+int cf_lines_open_fd(struct cf_lines *lines, int fd, const char *name, struct cf_err *err) {
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    FILE *file = own < 0 || lseek(own, 0, SEEK_SET) != 0 ? NULL : fdopen(own, "r");
+    if (file == NULL && own >= 0)
+        (void)close(own);
+    return take_stream(lines, file, name, err);
 }
 
 void cf_lines_close(struct cf_lines *lines) {

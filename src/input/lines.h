@@ -22,6 +22,9 @@ struct cf_lines {
 
 /* `lines` is filled; end with cf_lines_close(). CF_EINPUT: cannot be opened, or is no file. */
 int cf_lines_open(struct cf_lines *lines, const char *path, struct cf_err *err);
+/* The same for a file that is open, from its beginning; `fd` stays the caller's, `name` is for
+ * messages. */
+int cf_lines_open_fd(struct cf_lines *lines, int fd, const char *name, struct cf_err *err);
 void cf_lines_close(struct cf_lines *lines);
 /* `*more` false: the end. CF_EINPUT: a line that is too long or no text, or a read that failed. */
 int cf_lines_next(struct cf_lines *lines, bool *more, struct cf_err *err);

@@ -124,24 +124,35 @@ static void add_up(struct cf_smaps *smaps) {
     }
 }
 
-int cf_smaps_read(struct cf_smaps *smaps, const char *path, struct cf_err *err) {
-    CF_CLEANUP(cf_lines_close) struct cf_lines lines;
-    int status = cf_lines_open(&lines, path, err);
+static int read_lines(struct cf_smaps *smaps, struct cf_lines *lines, struct cf_err *err) {
+    int status = CF_OK;
     bool more = true;
     while (status == CF_OK && more) {
-        status = cf_lines_next(&lines, &more, err);
+        status = cf_lines_next(lines, &more, err);
         if (status == CF_OK && more)
-            status = take_line(smaps, &lines, err);
+            status = take_line(smaps, lines, err);
     }
     if (status != CF_OK)
         return status;
     if (smaps->rows.len == 0)
-        return cf_lines_fault(&lines, err, "the file is empty; " REMEDY);
+        return cf_lines_fault(lines, err, "the file is empty; " REMEDY);
     if (smaps->rows.items[smaps->rows.len - 1].known == 0)
-        return cf_lines_fault(&lines, err, "the last mapping has no figures: the file is cut, or "
-                                           "is maps and not smaps; " REMEDY);
+        return cf_lines_fault(lines, err, "the last mapping has no figures: the file is cut, or "
+                                          "is maps and not smaps; " REMEDY);
     add_up(smaps);
     return CF_OK;
+}
+
+int cf_smaps_read(struct cf_smaps *smaps, const char *path, struct cf_err *err) {
+    CF_CLEANUP(cf_lines_close) struct cf_lines lines;
+    int status = cf_lines_open(&lines, path, err);
+    return status == CF_OK ? read_lines(smaps, &lines, err) : status;
+}
+
+int cf_smaps_read_fd(struct cf_smaps *smaps, int fd, const char *name, struct cf_err *err) {
+    CF_CLEANUP(cf_lines_close) struct cf_lines lines;
+    int status = cf_lines_open_fd(&lines, fd, name, err);
+    return status == CF_OK ? read_lines(smaps, &lines, err) : status;
 }
 
 const struct cf_smaps_mapping *cf_smaps_find(const struct cf_smaps *smaps, uint64_t addr) {

@@ -58,6 +58,8 @@ const struct cf_smaps_mapping *cf_smaps_find(const struct cf_smaps *smaps, uint6
  * how to get the right one); CF_ENOMEM.
  */
 int cf_smaps_read(struct cf_smaps *smaps, const char *path, struct cf_err *err);
+/* The same of an open file; `name` is for messages. */
+int cf_smaps_read_fd(struct cf_smaps *smaps, int fd, const char *name, struct cf_err *err);
 void cf_smaps_fini(struct cf_smaps *smaps);
 
 #endif

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/context.h"
 #include "base/err.h"
+#include "input/sides.h"
 #include "input/signature.h"
 #include "input/stream.h"
 
@@ -39,6 +40,7 @@ struct unpacking {
     struct cf_stream *stream;
     struct archive *archive;
     bool is_raw; /* no archive in it, but one file's bytes */
+    struct cf_sides *sides;
     struct cf_unpacked core;
     struct cf_unpacked inner; /* out of a packed file inside */
     struct cf_err inner_err;  /* why none came out of such a file; status 0: there was none */
@@ -185,17 +187,20 @@ static void head_feed(struct head *head, const void *data, size_t bytes, int64_t
     head->len += part;
 }
 
-enum entry_kind { KIND_UNKNOWN, KIND_CORE, KIND_PACKED, KIND_OTHER };
+enum entry_kind { KIND_UNKNOWN, KIND_CORE, KIND_PACKED, KIND_OTHER, KIND_SIDE };
 
-static enum entry_kind kind_of(const struct unpacking *unpacking, const struct head *head) {
+/* `start` is what its name says of a file whose bytes say nothing. */
+static enum entry_kind kind_of(const struct unpacking *unpacking, const struct head *head,
+                               enum entry_kind start) {
     if (head->len < sizeof head->bytes)
-        return KIND_UNKNOWN;
+        return start;
     if (is_core_magic(head->bytes))
         return KIND_CORE;
     bool is_packed = cf_is_compressed(head->bytes, head->len) ||
                      memcmp(head->bytes, "PK\x03\x04", 4) == 0;
-    return is_packed && !unpacking->is_raw && unpacking->depth < NESTING_MAX ? KIND_PACKED
-                                                                            : KIND_OTHER;
+    if (is_packed && !unpacking->is_raw && unpacking->depth < NESTING_MAX)
+        return KIND_PACKED;
+    return start == KIND_SIDE ? KIND_SIDE : KIND_OTHER;
 }
 
 static uint64_t consumed_bytes(const struct unpacking *unpacking) {
@@ -210,6 +215,7 @@ static uint64_t consumed_bytes(const struct unpacking *unpacking) {
 static int copy_data(struct unpacking *unpacking, struct cf_unpacked *into, enum entry_kind *kind,
                      struct cf_err *err) {
     struct head head = {.len = 0};
+    const enum entry_kind start = *kind;
     const void *data;
     size_t bytes;
     int64_t offset;
@@ -221,7 +227,9 @@ static int copy_data(struct unpacking *unpacking, struct cf_unpacked *into, enum
         if (offset < 0)
             offset = INT64_MAX;
         head_feed(&head, data, bytes, offset);
-        *kind = kind_of(unpacking, &head);
+        *kind = kind_of(unpacking, &head, start);
+        if (*kind == KIND_SIDE && offset + (int64_t)bytes > CF_SIDE_BYTES_MAX)
+            *kind = KIND_OTHER;
         if (*kind == KIND_OTHER && unpacking->other == NULL)
             unpacking->other = cf_signature(head.bytes, head.len);
         if (*kind == KIND_OTHER || (*kind == KIND_CORE && unpacking->cores.count > 0))
@@ -251,7 +259,8 @@ static int finish_size(struct cf_unpacked *into, struct archive_entry *entry, st
 }
 
 static int unpack(const struct cf_context *ctx, int fd, const char *name, const char *beside,
-                  unsigned depth, struct cf_unpacked *out, struct cf_err *err);
+                  unsigned depth, struct cf_sides *sides, struct cf_unpacked *out,
+                  struct cf_err *err);
 
 static int take_core(struct unpacking *unpacking, struct archive_entry *entry, const char *name,
                      struct cf_unpacked *into, struct cf_err *err) {
@@ -281,7 +290,7 @@ static int take_packed(struct unpacking *unpacking, const char *name, struct cf_
     struct cf_unpacked inner = nothing;
     struct cf_err inner_err = {.text = ""};
     int status = unpack(unpacking->ctx, packed->file.fd, whole_name, unpacking->beside,
-                        unpacking->depth + 1, &inner, &inner_err);
+                        unpacking->depth + 1, unpacking->sides, &inner, &inner_err);
     if (status == CF_EINPUT && unpacking->inner_err.status == CF_OK)
         unpacking->inner_err = inner_err;
     if (status != CF_OK) {
@@ -310,7 +319,7 @@ static int look_at_entry(struct unpacking *unpacking, struct archive_entry *entr
     remember_name(&unpacking->files, name);
     unpacking->is_raw = archive_format(unpacking->archive) == ARCHIVE_FORMAT_RAW;
     CF_CLEANUP(cf_unpacked_fini) struct cf_unpacked into = nothing;
-    enum entry_kind kind = KIND_UNKNOWN;
+    enum entry_kind kind = cf_side_is_named(name) ? KIND_SIDE : KIND_UNKNOWN;
     into.is_sparse = archive_entry_sparse_count(entry) > 0;
     int status = cf_tempfile_open(unpacking->beside, &into.file, err);
     if (status == CF_OK)
@@ -319,6 +328,8 @@ static int look_at_entry(struct unpacking *unpacking, struct archive_entry *entr
         status = take_core(unpacking, entry, name, &into, err);
     if (status == CF_OK && kind == KIND_PACKED)
         status = take_packed(unpacking, name, &into, err);
+    if (status == CF_OK && kind == KIND_SIDE && !into.truncated)
+        status = cf_sides_take(unpacking->sides, name, &into.file, err);
     return status;
 }
 
@@ -398,13 +409,15 @@ static void judge_checksum(const struct unpacking *unpacking, struct cf_unpacked
 }
 
 static int unpack(const struct cf_context *ctx, int fd, const char *name, const char *beside,
-                  unsigned depth, struct cf_unpacked *out, struct cf_err *err) {
+                  unsigned depth, struct cf_sides *sides, struct cf_unpacked *out,
+                  struct cf_err *err) {
     CF_CLEANUP(unpacking_fini)
     struct unpacking unpacking = {
         .ctx = ctx,
         .name = name,
         .beside = beside,
         .depth = depth,
+        .sides = sides,
         .core = nothing,
         .inner = nothing,
     };
@@ -427,6 +440,6 @@ static int unpack(const struct cf_context *ctx, int fd, const char *name, const 
 }
 
 int cf_unpack(const struct cf_context *ctx, int fd, const char *name, const char *beside,
-              struct cf_unpacked *out, struct cf_err *err) {
-    return unpack(ctx, fd, name, beside, 0, out, err);
+              struct cf_sides *sides, struct cf_unpacked *out, struct cf_err *err) {
+    return unpack(ctx, fd, name, beside, 0, sides, out, err);
 }

@@ -11,6 +11,7 @@
 
 #include "base/tempfile.h"
 #include "corefrag.h"
+#include "input/sides.h"
 
 struct cf_unpacked {
     struct cf_tempfile file; /* fd -1: nothing */
@@ -26,10 +27,11 @@ char *cf_entry_name(const char *name, const char *entry);
 
 /*
  * Reads `fd` from where it stands to the end of what is needed. `name` is for messages, `beside`
- * as in cf_tempfile_open(). CF_EINPUT: no core in it, several, or damaged.
+ * as in cf_tempfile_open(). What an archive holds beside the core that is named like a side file
+ * goes to `sides`. CF_EINPUT: no core in it, several, or damaged.
  */
 int cf_unpack(const struct cf_context *ctx, int fd, const char *name, const char *beside,
-              struct cf_unpacked *out, struct cf_err *err);
+              struct cf_sides *sides, struct cf_unpacked *out, struct cf_err *err);
 void cf_unpacked_fini(struct cf_unpacked *unpacked);
 
 #endif

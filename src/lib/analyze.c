@@ -247,9 +247,12 @@ static int analyze(struct run *run, const char *db_path, enum cf_outcome *out, s
     /* The output first: a name that cannot be had should not cost the analysis. */
     int status = cf_store_create(run->ctx, db_path, run->options->force, &run->store, err);
     if (status == CF_OK)
-        status = cf_process_open(&run->process, run->options, err);
+        status = cf_counted_open(&run->process.counted, run->options, err);
     if (status == CF_OK)
         status = cf_reading_open(run->ctx, run->core_path, run->options, &run->reading, err);
+    if (status == CF_OK)
+        status = cf_counted_find(run->ctx, &run->process.counted, run->reading.input,
+                                 run->reading.mem, db_path, err);
     if (status == CF_OK)
         status = cf_process_confirm(&run->process, &run->reading, run->options, err);
     if (status == CF_OK)

@@ -47,36 +47,29 @@ static int claim_for_allocator(struct cf_process *process, const struct cf_readi
     return status == CF_OK ? add_and_seal(&process->claims, &more, err) : status;
 }
 
-int cf_process_open(struct cf_process *process, const struct cf_options *options,
-                    struct cf_err *err) {
-    int status = CF_OK;
-    if (options->smaps_path != NULL)
-        status = cf_smaps_read(&process->smaps, options->smaps_path, err);
-    if (status == CF_OK && options->cgroup_path != NULL)
-        status = cf_cgroup_read(&process->cgroup, options->cgroup_path, err);
-    return status;
-}
-
 int cf_process_confirm(struct cf_process *process, const struct cf_reading *reading,
                        const struct cf_options *options, struct cf_err *err) {
-    if (process->smaps.rows.len == 0)
+    if (process->counted.smaps.rows.len == 0)
         return CF_OK;
-    if (!cf_kernel_fits(&process->smaps, reading->mem))
+    if (!cf_kernel_fits(&process->counted.smaps, reading->mem))
         return cf_err_set(err, CF_EINPUT,
                           "%s: the smaps is of another process, or of another run: no mapping of "
                           "it begins where one of the core's does", options->smaps_path);
-    process->unconfirmed = cf_mem_confirm(reading->mem, &process->smaps);
+    process->unconfirmed = cf_mem_confirm(reading->mem, &process->counted.smaps);
     return CF_OK;
 }
 
 static int compare_with_kernel(struct cf_process *process, const struct cf_reading *reading,
                                struct cf_err *err) {
     int status = CF_OK;
-    if (process->smaps.rows.len > 0)
-        status = cf_kernel_add_smaps(&process->kernel, &process->smaps, reading->mem,
+    if (process->counted.smaps.rows.len > 0)
+        status = cf_kernel_add_smaps(&process->kernel, &process->counted.smaps, reading->mem,
                                      &process->claims, &process->budget, err);
     if (status == CF_OK)
-        status = cf_kernel_add_cgroup(&process->kernel, &process->cgroup, &process->budget, err);
+        status = cf_counted_judge_cgroup(&process->counted, &process->budget, err);
+    if (status == CF_OK)
+        status = cf_kernel_add_cgroup(&process->kernel, &process->counted.cgroup,
+                                      &process->budget, err);
     return status;
 }
 
@@ -95,7 +88,7 @@ static int make_budget(struct cf_process *process, const struct cf_reading *read
         status = claim_for_allocator(process, reading, err);
     if (status == CF_OK)
         status = cf_budget_make(&process->budget, reading->mem, &process->claims,
-                                &process->smaps, err);
+                                &process->counted.smaps, err);
     if (status == CF_OK)
         status = compare_with_kernel(process, reading, err);
     return status;
@@ -123,7 +116,14 @@ int cf_process_store(const struct cf_process *process, const struct cf_reading *
     int status = cf_rows_budget(db, &process->budget, err);
     if (status == CF_OK)
         status = cf_rows_kernel(db, &process->kernel, err);
-    if (status == CF_OK && process->smaps.rows.len > 0)
+    for (size_t i = 0; status == CF_OK && i < process->counted.notes.len; i++) {
+        const struct cf_side_note *note = &process->counted.notes.items[i];
+        const struct cf_side_row row = {.kind = note->kind, .name = note->name,
+                                        .found = note->found, .in_archive = note->in_archive,
+                                        .refused = note->refused};
+        status = cf_rows_side_file(db, &row, err);
+    }
+    if (status == CF_OK && process->counted.smaps.rows.len > 0)
         status = cf_rows_smaps_confirms(db, process->unconfirmed, err);
     if (status == CF_OK)
         status = cf_rows_tunables(db, &process->tunables, err);
@@ -148,8 +148,7 @@ bool cf_process_lacks_content(const struct cf_process *process, const struct cf_
 
 void cf_process_fini(struct cf_process *process) {
     cf_kernel_fini(&process->kernel);
-    cf_cgroup_fini(&process->cgroup);
-    cf_smaps_fini(&process->smaps);
+    cf_counted_fini(&process->counted);
     cf_budget_fini(&process->budget);
     cf_claims_fini(&process->claims);
     cf_environ_free(process->env);

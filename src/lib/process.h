@@ -11,6 +11,7 @@
 #include "space/budget.h"
 #include "space/kernel.h"
 #include "libc/stacks.h"
+#include "lib/counted.h"
 #include "lib/reading.h"
 #include "libc/tunables.h"
 #include "store/db.h"
@@ -24,15 +25,10 @@ struct cf_process {
     bool has_allocator; /* a malloc beside glibc's was seen */
     struct cf_allocator allocator;
     struct cf_budget budget;
-    struct cf_smaps smaps;
-    struct cf_cgroup cgroup;
+    struct cf_counted counted;
     struct cf_kernel kernel;
     const char *unconfirmed; /* why smaps does not make residency exact; NULL: it does */
 };
-
-/* Reads the side files that the options name: before anything that takes long. */
-int cf_process_open(struct cf_process *process, const struct cf_options *options,
-                    struct cf_err *err);
 
 /* What the kernel counted says of the core's memory: before anything is computed that rests on
  * residency. CF_EINPUT: the smaps is of another process. */

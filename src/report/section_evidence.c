@@ -130,8 +130,19 @@ static void add_checks(struct cf_report *report, struct cf_table *table) {
         cf_table_fact(table, "checks", "sizes, flags, bins and caches agree in every heap");
 }
 
+/* The kernel's own count, as far as it is at hand. */
+static void add_side_file(struct cf_report *report, void *target, const struct cf_stmt *row) {
+    const char *place = cf_stmt_text(row, 2);
+    (void)report;
+    if (cf_stmt_i64(row, 3) == 0)
+        cf_table_fact(target, cf_stmt_text(row, 0), "%s, %s, is NOT used: %s",
+                      cf_stmt_text(row, 1), place, cf_stmt_text(row, 4));
+    else
+        cf_table_fact(target, cf_stmt_text(row, 0), "%s, %s%s", cf_stmt_text(row, 1),
+                      strcmp(place, "named") == 0 ? "" : "found ", place);
+}
+
 int cf_report_evidence(struct cf_report *report, struct cf_err *err) {
-    (void)err;
     struct cf_section *section =
         cf_doc_section(report->doc, "evidence", "What this core is, and how far to trust it");
     struct cf_table *table = cf_section_facts(section);
@@ -142,6 +153,11 @@ int cf_report_evidence(struct cf_report *report, struct cf_err *err) {
     if (cf_report_has_heap(report))
         add_reach(report, table);
     add_checks(report, table);
+    int status = cf_report_each(report,
+                                "SELECT kind, name, place, is_used, reason FROM v_side_file",
+                                add_side_file, table, err);
+    if (status != CF_OK)
+        return status;
     cf_table_fact(table, "marks", "\u2265 at least, \u2264 a bound: not more than this; figures "
                                   "without a mark are exact");
     cf_table_sql(table, "SELECT * FROM meta");

@@ -163,13 +163,13 @@ static const struct cf_query rss_query = {
 
 static void add_sentence(struct cf_report *report, void *target, const struct cf_stmt *row) {
     (void)report;
-    cf_section_text(target, CF_TONE_PLAIN, "%s.", cf_stmt_text(row, 0));
+    cf_section_text(target, CF_TONE_PLAIN, "%s", cf_stmt_text(row, 0));
 }
 
 /* The limit itself stands in the headline. */
 static const char kernel_sql[] =
-    "SELECT iif(code = 'by-cgroup', detail, title) FROM v_finding"
-    " WHERE code IN ('by-smaps', 'by-cgroup') ORDER BY finding_id";
+    "SELECT iif(code = 'by-cgroup', rtrim(detail), title || '.') AS sentence FROM v_finding"
+    " WHERE code IN ('by-smaps', 'by-cgroup') AND sentence <> '' ORDER BY finding_id";
 
 int cf_report_rss(struct cf_report *report, struct cf_err *err) {
     struct rss_line line = {0};

@@ -30,9 +30,19 @@ const struct cf_rule cf_kernel_rules[] = {
         .bytes = "limit_bytes", .confidence = "'high'", .exactness = "'exact'",
         .title = "[{limit_bytes:bytes} limit][{no_limit:when}No limit is set][, {oom_kills:count} "
                  "kill{oom_kills:s}][; malloc's free memory is {limit_free_percent:percent} of it]",
-        .detail = "The cgroup has[ {group_bytes_now:bytes} in use][, {group_bytes_peak:bytes} at "
-                  "most so far][; sockets {socket_bytes:bytes}][, page cache {cache_bytes:bytes}]",
+        .detail = "[The cgroup has {group_bytes_now:bytes} in use. ]"
+                  "[Its most so far is {group_bytes_peak:bytes}. ]"
+                  "[Its sockets hold {socket_bytes:bytes}. ]"
+                  "[Its page cache holds {cache_bytes:bytes}.]",
         .sql = "SELECT * FROM v_kernel WHERE source LIKE 'cgroup%'",
+    },
+    {
+        .code = "side-file-refused", .severity = "info",
+        .when = "refused_side_file IS NOT NULL",
+        .bytes = "NULL", .confidence = "'high'", .exactness = "'exact'",
+        .title = "{refused_side_file:text} was found with the core and is not used",
+        .detail = "{refused_reason:text}.",
+        .sql = "SELECT * FROM v_side_file WHERE NOT is_used",
     },
 };
 

@@ -89,6 +89,25 @@ bool cf_kernel_fits(const struct cf_smaps *smaps, const struct cf_mem *mem) {
     return false;
 }
 
+/* Only the ends of the whole address space stand in a sum. */
+static bool has_ends(const struct cf_smaps_mapping *sum, const struct cf_mem *mem) {
+    const struct cf_region *first = cf_mem_find(mem, sum->start);
+    const struct cf_region *last = cf_mem_find(mem, sum->end - 1);
+    return first != NULL && first->start == sum->start && last != NULL && last->end == sum->end;
+}
+
+bool cf_kernel_covers(const struct cf_smaps *smaps, const struct cf_mem *mem) {
+    size_t nr_data = 0, nr_inside = 0;
+    if (smaps->is_rollup)
+        return has_ends(&smaps->sum, mem);
+    for (size_t i = 0; i < cf_mem_nr_regions(mem); i++) {
+        const struct cf_region *region = cf_mem_region(mem, i);
+        nr_data += region->data_bytes > 0;
+        nr_inside += region->data_bytes > 0 && cf_smaps_find(smaps, region->start) != NULL;
+    }
+    return cf_kernel_fits(smaps, mem) && nr_inside * 2 >= nr_data;
+}
+
 /* The use of most bytes of a mapping, and our resident bytes of its anonymous parts. */
 static void judge_mapping(struct cf_kernel_mapping *mapping, const struct cf_mem *mem,
                           const struct cf_claims *claims) {

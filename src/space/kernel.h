@@ -60,6 +60,10 @@ struct cf_kernel {
  * where one of the core's does. */
 bool cf_kernel_fits(const struct cf_smaps *smaps, const struct cf_mem *mem);
 
+/* The same for a smaps that nobody named, and that may be any process's: half of the pieces of
+ * memory that the core has must stand in its mappings; of a sum, both ends must be the core's. */
+bool cf_kernel_covers(const struct cf_smaps *smaps, const struct cf_mem *mem);
+
 /* Adds what `smaps` says (or `cgroup`). CF_ENOMEM only. `kernel` starts all zero and ends with
  * cf_kernel_fini(). */
 int cf_kernel_add_smaps(struct cf_kernel *kernel, const struct cf_smaps *smaps,

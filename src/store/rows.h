@@ -77,8 +77,19 @@ int cf_rows_arena_limit(struct cf_db *db, unsigned cpus, uint64_t limit, const c
 int cf_rows_allocator(struct cf_db *db, bool anonymous_dumped,
                       const struct cf_allocator *allocator, struct cf_err *err);
 
-/* rows_budget.c: kernel_figure, kernel_mapping; meta's smaps_confirms (NULL: it does). */
+/* A side file (smaps, cgroup): named by an option or found, used or refused. */
+struct cf_side_row {
+    const char *kind;
+    const char *name;
+    bool found;
+    bool in_archive;
+    const char *refused; /* NULL: it is used */
+};
+
+/* rows_budget.c: kernel_figure, kernel_mapping; side_file; meta's smaps_confirms (NULL: it does).
+ */
 int cf_rows_kernel(struct cf_db *db, const struct cf_kernel *kernel, struct cf_err *err);
+int cf_rows_side_file(struct cf_db *db, const struct cf_side_row *row, struct cf_err *err);
 int cf_rows_smaps_confirms(struct cf_db *db, const char *why_not, struct cf_err *err);
 
 /* rows_kept.c: trim_range, waste, page_run, top_pin, page_pin. */

@@ -113,6 +113,20 @@ static int add_kernel_mappings(struct cf_db *db, const struct cf_kernel *kernel,
     return status;
 }
 
+int cf_rows_side_file(struct cf_db *db, const struct cf_side_row *row, struct cf_err *err) {
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    int status = cf_insert_begin(&in, db, "side_file", "kind, name, place, is_used, reason", err);
+    if (status != CF_OK)
+        return status;
+    cf_insert_text(&in, row->kind);
+    cf_insert_text(&in, row->name);
+    cf_insert_text(&in, !row->found ? "named" : row->in_archive ? "in the archive"
+                                                                : "beside the core");
+    cf_insert_u64(&in, row->refused == NULL);
+    cf_insert_text(&in, row->refused);
+    return cf_insert_row(&in, err);
+}
+
 int cf_rows_smaps_confirms(struct cf_db *db, const char *why_not, struct cf_err *err) {
     CF_CLEANUP_STMT struct cf_stmt *stmt = NULL;
     int status = cf_db_prepare(db, "INSERT INTO meta (key, value) VALUES ('smaps_confirms', ?1)",

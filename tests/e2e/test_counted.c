@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static struct e2e_run run;
 
@@ -127,6 +126,14 @@ static void a_page_of_zeros_is_counted_and_not_placed(void **state) {
     e2e_end(&run);
 }
 
+static void shell(const char *commands) {
+    char line[2 * PATH_ROOM];
+    const char *core = strrchr(run.core, '/') + 1;
+    assert_true(snprintf(line, sizeof line, "cd '%s' && core='%s' && %s", run.folder, core,
+                         commands) < (int)sizeof line);
+    assert_int_equal(system(line), 0);
+}
+
 static void put(const char *name, const char *text) {
     char path[PATH_ROOM];
     snprintf(path, sizeof path, "%.4000s/group/%s", run.folder, name);
@@ -137,15 +144,11 @@ static void put(const char *name, const char *text) {
 }
 
 static void make_group(void) {
-    char path[PATH_ROOM];
-    snprintf(path, sizeof path, "%.4000s/group", run.folder);
-    assert_int_equal(mkdir(path, 0700), 0);
+    shell("mkdir group");
 }
 
 static void empty_group(void) {
-    char command[2 * PATH_ROOM];
-    snprintf(command, sizeof command, "rm -f '%s'/group/*", run.folder);
-    assert_int_equal(system(command), 0);
+    shell("rm -f group/*");
 }
 
 static void must_say(const char *what, const char *sentence) {
@@ -169,8 +172,8 @@ static void the_limit_stands_in_the_headline(void **state) {
     put("memory.events", "low 0\nhigh 0\nmax 60\noom 2\noom_kill 2\n");
     analyze("--cgroup", group);
     must_say("headline", " 400.0 MiB limit, 2 kills; malloc's free memory is ");
-    must_say("f.detail", "399.0 MiB in use, 400.0 MiB at most so far; sockets 12.0 MiB, page cache "
-                         "9.0 MiB");
+    must_say("f.detail", "The cgroup has 399.0 MiB in use. Its most so far is 400.0 MiB. Its "
+                         "sockets hold 12.0 MiB. Its page cache holds 9.0 MiB.");
     e2e_no_rows(run.db, "SELECT headline, retained_free_bytes FROM v_verdict WHERE"
                         " instr(headline, printf('is %.1f %% of it', retained_free_bytes * 100.0 /"
                         " 419430400)) = 0");
@@ -182,12 +185,80 @@ static void the_limit_stands_in_the_headline(void **state) {
     put("memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n");
     analyze("--cgroup", group);
     must_say("headline", " 200.0 MiB limit, 1 kill; malloc's free memory is ");
-    must_say("f.detail", "100.0 MiB at most so far; sockets 1.0 MiB, page cache 2.0 MiB");
+    must_say("f.detail", "Its most so far is 100.0 MiB. Its sockets hold 1.0 MiB. Its page cache "
+                         "holds 2.0 MiB.");
     empty_group();
     put("memory.max", "max\n");
     put("memory.events", "oom_kill 0\n");
     analyze("--cgroup", group);
     e2e_no_rows(run.db, "SELECT headline FROM v_verdict WHERE headline LIKE '%limit%'");
+    shell("rm -r group");
+    e2e_end(&run);
+}
+
+/* ---- found, and not named ---- */
+
+static void side_files_are(const char *rows) {
+    char *sql = sqlite3_mprintf(
+        "SELECT coalesce(group_concat(place || ' ' || kind || iif(is_used, '', ' refused'), ', '),"
+        " '') AS told FROM v_side_file GROUP BY 'all' HAVING told <> %Q"
+        " UNION ALL SELECT 'none' WHERE %Q <> '' AND NOT EXISTS (SELECT 1 FROM v_side_file)",
+        rows, rows);
+    e2e_no_rows(run.db, sql);
+    sqlite3_free(sql);
+}
+
+static void what_stands_beside_the_core_is_used(void **state) {
+    (void)state;
+    if (!make_core("", E2E_ANY) || run.by_gdb)
+        skip();
+    analyze("--chunks", "none");
+    side_files_are("");
+    shell("cp stopped.smaps smaps && mkdir cgroup && echo 419430400 >cgroup/memory.max &&"
+          " mkfifo memory.max && ln -s stopped.smaps \"$core.smaps\"");
+    analyze("--chunks", "none");
+    side_files_are("beside the core smaps, beside the core cgroup");
+    check_sum();
+    must_say("headline", " 400.0 MiB limit");
+    /* What is named is used alone. */
+    analyze("--smaps", "stopped.smaps");
+    side_files_are("named smaps, beside the core cgroup");
+    /* Another process's: this test's own. */
+    shell("rm \"$core.smaps\" && cat /proc/self/smaps >\"$core.smaps\" &&"
+          " cat /proc/self/smaps_rollup >\"$core.smaps_rollup\" &&"
+          " echo 4096 >cgroup/memory.peak");
+    analyze("--chunks", "none");
+    side_files_are("beside the core smaps refused, beside the core smaps,"
+                   " beside the core cgroup refused");
+    check_sum();
+    e2e_no_rows(run.db, "SELECT headline FROM v_verdict WHERE headline LIKE '%limit%'");
+    e2e_no_rows(run.db, "SELECT count(*) AS n FROM v_finding WHERE code = 'side-file-refused' AND"
+                        " detail LIKE '%not those of the core%' HAVING n <> 1");
+    shell("rm smaps && echo 1 >>cgroup/memory.peak && echo x >cgroup/memory.peak");
+    analyze("--chunks", "none");
+    side_files_are("beside the core smaps refused, beside the core smaps_rollup refused,"
+                   " beside the core cgroup refused");
+    assert_int_equal(number("SELECT count(*) FROM v_kernel"), 0);
+    /* A side file is an input, and so no output. */
+    char *const argv[] = {(char *)process_corefrag(), "analyze", run.core, "-o",
+                          "cgroup/memory.max", "--force", NULL};
+    assert_int_equal(process_run(run.folder, argv), 2);
+    shell("rm -r cgroup");
+    e2e_end(&run);
+}
+
+static void what_an_archive_holds_is_used(void **state) {
+    (void)state;
+    if (!make_core("", E2E_ANY) || run.by_gdb)
+        skip();
+    shell("mkdir -p e/proc e/cgroup/below && cp --sparse=always \"$core\" e/ &&"
+          " cp stopped.smaps e/proc/smaps && echo 419430400 >e/cgroup/memory.max &&"
+          " echo 4096 >e/cgroup/below/memory.max && cp /proc/self/smaps e/proc/1.smaps &&"
+          " tar -czf \"$core.tgz\" e && rm -r e && mv \"$core.tgz\" \"$core\" && touch smaps");
+    analyze("--chunks", "none");
+    side_files_are("in the archive smaps, in the archive cgroup");
+    check_sum();
+    must_say("headline", " 400.0 MiB limit");
     e2e_end(&run);
 }
 
@@ -196,6 +267,8 @@ int main(void) {
         cmocka_unit_test(a_kernel_core_is_exact_where_smaps_says_so),
         cmocka_unit_test(a_page_of_zeros_is_counted_and_not_placed),
         cmocka_unit_test(the_limit_stands_in_the_headline),
+        cmocka_unit_test(what_stands_beside_the_core_is_used),
+        cmocka_unit_test(what_an_archive_holds_is_used),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
