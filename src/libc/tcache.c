@@ -243,21 +243,30 @@ static bool walk_for_tcaches(struct cf_malloc *m, uint64_t addr) {
     return true;
 }
 
+/* The main arenas' first chunks stand before those of the threads' heaps. 0: it has none. */
+static uint64_t first_chunk_of(const struct cf_malloc *m, size_t index) {
+    if (index < m->namespaces.len) {
+        uint64_t base = m->namespaces.items[index].par.sbrk_base;
+        return base == 0 ? 0 : cf_first_chunk_at(m, base);
+    }
+    const struct cf_heap_info *heap = &m->heaps.items[index - m->namespaces.len];
+    return cf_first_chunk_at(m, heap->prev == 0 ? heap->ar_ptr + m->state->bytes
+                                                : heap->addr + m->heap_info->bytes);
+}
+
+bool cf_tcache_is_first(const struct cf_malloc *m, uint64_t tcache) {
+    for (size_t i = 0; i < m->namespaces.len + m->heaps.len; i++)
+        if (first_chunk_of(m, i) == tcache - 2 * m->word)
+            return true;
+    return false;
+}
+
 static bool walk_heap_starts(struct cf_malloc *m) {
     const struct cf_core *core = cf_mem_core(m->mem);
     struct cf_rss_guard guard = cf_rss_guard_make(core, cf_core_file_bytes(core), 1);
-    for (size_t i = 0; i < m->namespaces.len; i++) {
-        uint64_t base = m->namespaces.items[i].par.sbrk_base;
-        if (base != 0 && !walk_for_tcaches(m, cf_first_chunk_at(m, base)))
-            return false;
-    }
-    for (size_t i = 0; i < m->heaps.len; i++) {
-        const struct cf_heap_info *heap = &m->heaps.items[i];
-        uint64_t start = heap->addr + m->heap_info->bytes;
+    for (size_t i = 0; i < m->namespaces.len + m->heaps.len; i++) {
         cf_rss_guard_step(&guard);
-        if (heap->prev == 0)
-            start = heap->ar_ptr + m->state->bytes;
-        if (!walk_for_tcaches(m, cf_first_chunk_at(m, start)))
+        if (!walk_for_tcaches(m, first_chunk_of(m, i)))
             return false;
     }
     return true;

@@ -16,6 +16,7 @@ enum {
     NEAR_BYTES = 4 << 10,
     FAR_BYTES = 64 << 10, /* a program with much TLS of its own pushes libc's away */
     LIBC_TLS_BYTES = 256, /* libc's own variables stand together */
+    BROKEN_LISTS_MAX = 2, /* of a cache that has no other */
     SAMPLE_THREADS = 256,
     MATCH = 4,
     WEAK_MATCH = 1,
@@ -49,21 +50,28 @@ static int judge_arena(const struct cf_malloc *m, uint64_t value) {
     return arena != NULL && arena->ns == 0 ? MATCH : NO_MATCH;
 }
 
+static bool is_of_tcache_size(const struct cf_malloc *m, uint64_t value, uint64_t *out) {
+    return value % m->alignment == 0 && value >= 2 * m->word &&
+           cf_chunk_size_at(m, value - 2 * m->word, out) && cf_tcache_fits(m, *out);
+}
+
 /* From 2.43 on a thread without a cache points to a dummy in libc's read-only data. An older
- * empty cache is all zeros: such a word is worth little, unless it stands where others match. */
+ * empty cache is all zeros, and one whose only lists were overwritten has nothing that is sound:
+ * such a word is worth little, unless it stands where others match. */
 static int judge_tcache(const struct cf_malloc *m, uint64_t value) {
     const struct cf_region *region = value == 0 ? NULL : cf_mem_find(m->mem, value);
     uint64_t size;
     if (region == NULL || !cf_region_is_writable(region))
         return 0;
-    if (value % m->alignment != 0 || value < 2 * m->word ||
-        !cf_chunk_size_at(m, value - 2 * m->word, &size) || !cf_tcache_fits(m, size))
+    if (!is_of_tcache_size(m, value, &size))
         return NO_MATCH;
     struct cf_tcache_verdict verdict = cf_tcache_judge(m, value, size);
     unsigned nr_good = verdict.nr_good + verdict.nr_begun;
     if (verdict.slots_full || (nr_good > 0 && verdict.nr_bad <= 1 + nr_good / 4))
         return MATCH;
-    return verdict.nr_good + verdict.nr_bad == 0 ? WEAK_MATCH : NO_MATCH;
+    bool is_weak = verdict.nr_bad == 0 ||
+                   (verdict.nr_bad <= BROKEN_LISTS_MAX && cf_tcache_is_first(m, value));
+    return nr_good == 0 && is_weak ? WEAK_MATCH : NO_MATCH;
 }
 
 static bool tls_word(const struct cf_malloc *m, uint64_t tp, int64_t offset, uint64_t *out) {

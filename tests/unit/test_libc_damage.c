@@ -186,6 +186,23 @@ static void a_poisoned_list_does_not_hide_a_threads_tcache(void **unused) {
     }
 }
 
+/* The first chunk of the heap, with nothing else in it, of the only thread. */
+static void a_cache_with_nothing_but_poisoned_lists_is_found(void **unused) {
+    (void)unused;
+    static const char *const with_tcache[] = {"2.26", "2.30", "2.36", "2.42"};
+    for (unsigned i = 0; i < 16; i++) {
+        struct fake fake;
+        bool is_rubbish = i >= 8; /* more than an overrun of one chunk or two leaves */
+        build(&fake, i % 2 == 0 ? 8 : 4, with_tcache[i / 2 % 4], 0);
+        uint64_t entries = fake.tcaches[0] + fake.tcache->entries;
+        smash(&fake, entries + 3 * fake.word, 1);
+        smash(&fake, entries + 5 * fake.word, is_rubbish ? 30 : 1);
+        fake_open(&fake);
+        assert_int_equal(cf_malloc_thread(fake.m, 0)->tcache, is_rubbish ? 0 : fake.tcaches[0]);
+        fake_close(&fake);
+    }
+}
+
 static void a_thread_that_never_allocated_has_neither(void **unused) {
     (void)unused;
     struct fake fake;
@@ -251,6 +268,7 @@ int main(void) {
         cmocka_unit_test(an_overwritten_top_does_not_lose_mp),
         cmocka_unit_test(an_overwritten_mp_is_not_found),
         cmocka_unit_test(a_poisoned_list_does_not_hide_a_threads_tcache),
+        cmocka_unit_test(a_cache_with_nothing_but_poisoned_lists_is_found),
         cmocka_unit_test(a_thread_that_never_allocated_has_neither),
         cmocka_unit_test(a_word_that_is_an_arena_in_one_thread_only_is_not_thread_arena),
         cmocka_unit_test(one_pointer_in_all_threads_is_not_their_tcache),
