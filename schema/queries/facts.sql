@@ -293,6 +293,9 @@ UPDATE fact SET crash_in_malloc = EXISTS (SELECT 1 FROM frame
         'malloc_printerr'))
 WHERE crash_tid IS NOT NULL;
 
+UPDATE fact SET faulted = EXISTS (SELECT 1 FROM anomaly
+    WHERE code = 'fault-in-malloc' AND is_corruption);
+
 UPDATE fact SET left_out_heap_bytes =
     (SELECT sum(min(h."end", s."end") - max(h.start, s.start))
      FROM segment s JOIN heap h ON h.start < s."end" AND h."end" > s.start

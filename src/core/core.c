@@ -243,6 +243,15 @@ int32_t cf_core_signal(const struct cf_core *core) {
     return core->siginfo_signal;
 }
 
+bool cf_core_fault(const struct cf_core *core, uint64_t *addr) {
+    int32_t signal = core->siginfo_signal;
+    if ((signal != SIGSEGV && signal != SIGBUS) || signal != cf_core_signal(core) ||
+        core->siginfo_code <= 0)
+        return false;
+    *addr = core->siginfo_addr;
+    return true;
+}
+
 bool cf_core_is_snapshot(const struct cf_core *core) {
     switch (cf_core_signal(core)) {
     case SIGILL:

@@ -147,6 +147,9 @@ uint64_t cf_core_page_bytes(const struct cf_core *core);
 
 uint32_t cf_core_pid(const struct cf_core *core);          /* 0: not known */
 int32_t cf_core_signal(const struct cf_core *core);        /* 0: not known */
+/* The processor refused an access of the thread that dumped, at `*addr` (0: it does not say where,
+ * as for an address that no machine can have). False: a signal that was sent, or another one. */
+bool cf_core_fault(const struct cf_core *core, uint64_t *addr);
 /* No signal ended the process: there is none, or gdb wrote the core and the signal is one by which
  * it stops what it looks at. gdb writes cores of crashed processes as well. */
 bool cf_core_is_snapshot(const struct cf_core *core);

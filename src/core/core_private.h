@@ -87,6 +87,8 @@ struct cf_core {
     size_t auxv_bytes;
     uint32_t pid;
     int32_t siginfo_signal;
+    int32_t siginfo_code;  /* si_code: above 0 the kernel says why */
+    uint64_t siginfo_addr; /* si_addr, where the signal is of a fault */
     char command[17];
     char arguments[81];
 };

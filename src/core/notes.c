@@ -58,9 +58,16 @@ static void read_psinfo(struct cf_core *core, struct cf_cursor body) {
 }
 
 static void read_siginfo(struct cf_core *core, struct cf_cursor body) {
-    uint32_t signal;
-    if (cf_cursor_u32(&body, &signal))
-        core->siginfo_signal = (int32_t)signal;
+    uint32_t signal, error, code;
+    if (!cf_cursor_u32(&body, &signal))
+        return;
+    core->siginfo_signal = (int32_t)signal;
+    if (!cf_cursor_u32(&body, &error) || !cf_cursor_u32(&body, &code))
+        return;
+    core->siginfo_code = (int32_t)code;
+    /* The union behind has pointers, and is aligned for them. */
+    if (cf_cursor_seek(&body, core->word_bytes == 8 ? 16 : 12))
+        (void)cf_cursor_word(&body, &core->siginfo_addr);
 }
 
 static int read_core_note(struct cf_core *core, const struct note *note, struct cf_err *err) {

@@ -4,10 +4,13 @@
  * ptmalloc/flux.h still ask for the chunk in its hand and for the arena's lock). What it has in
  * hand: its registers, and its stack from the red zone below the stack pointer up to the frame
  * that called malloc.
+ *
+ * A fault in there is corruption, unless the stack had come to its end. Without symbols a fault in
+ * libc could be strlen()'s as well: then a register that a function keeps for its caller has to
+ * lead into an arena or a thread's cache, which malloc's own functions alone leave there.
  */
 #include "lib/standing.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +26,7 @@ enum {
     RED_ZONE_BYTES = 128,  /* below the stack pointer, of a function that calls no other */
     STACK_WORDS_MAX = 1024,
     UNKNOWN_BYTES = 512,   /* of the stack, where no caller tells how far the frames go */
+    OVERFLOW_BYTES = 64 << 10, /* from the stack pointer: an access that ran into its guard page */
 };
 
 struct thread_hands {
@@ -112,6 +116,64 @@ static int add_standing(const struct cf_reading *reading, const struct cf_frames
     return CF_OK;
 }
 
+/* ---- a fault ---- */
+
+/* Registers that a function gives back as it got them, as PRSTATUS counts them. */
+static bool is_kept_register(enum cf_machine machine, size_t index) {
+    switch (machine) {
+    case CF_MACHINE_X86_64:
+        return index <= 5; /* r15 r14 r13 r12 rbp rbx */
+    case CF_MACHINE_I386:
+        return index == 0 || (index >= 3 && index <= 5); /* ebx, esi edi ebp */
+    default:
+        return index >= 19 && index <= 28; /* x19 ... x28 */
+    }
+}
+
+static bool is_of_arena(const struct cf_malloc *m, uint64_t word) {
+    const struct cf_state_layout *layout = cf_malloc_state_layout(m);
+    for (size_t i = 0; layout != NULL && i < cf_malloc_nr_arenas(m); i++)
+        if (word - cf_malloc_arena(m, i)->addr < layout->bytes)
+            return true;
+    const struct cf_tcache_layout *cache = cf_malloc_tcache_layout(m);
+    for (size_t i = 0; cache != NULL && i < cf_malloc_nr_tcaches(m); i++)
+        if (word - cf_malloc_tcache(m, i)->addr < cache->bytes)
+            return true;
+    return false;
+}
+
+static bool keeps_an_arena(const struct cf_reading *reading, const struct cf_core_thread *thread) {
+    uint64_t words[STACK_WORDS_MAX];
+    enum cf_machine machine = cf_core_machine(reading->core);
+    size_t nr = take_registers(thread, cf_mem_word_bytes(reading->mem), words);
+    for (size_t i = 0; i < nr; i++)
+        if (is_kept_register(machine, i) && words[i] != 0 && is_of_arena(reading->found, words[i]))
+            return true;
+    return false;
+}
+
+/* The thread that dumped stands in malloc itself, and not in another's function of that name. */
+static bool is_in_malloc(const struct cf_reading *reading, const struct cf_frames *frames) {
+    const struct cf_core_thread *thread = cf_core_thread(reading->core, 0);
+    const struct cf_module *libc = cf_reading_libc(reading);
+    struct cf_symbol symbol;
+    if (libc == NULL || cf_frames_nr(frames, 0) == 0 ||
+        cf_modules_find(reading->modules, thread->pc) != libc)
+        return false;
+    return cf_frame_symbol(reading->symbols, cf_frames_get(frames, 0, 0), &symbol)
+               ? frames_of_malloc(reading, frames, 0) > 0
+               : keeps_an_arena(reading, thread);
+}
+
+/* A fault that is no overflow of the stack. */
+static bool has_faulted(const struct cf_core *core) {
+    uint64_t addr, sp = cf_core_thread(core, 0)->sp;
+    return cf_core_fault(core, &addr) &&
+           (addr == 0 || addr - (sp - OVERFLOW_BYTES) >= 2 * OVERFLOW_BYTES);
+}
+
+/* ---- operations ---- */
+
 /* The thread that was dumped freed a chunk that was free: which one? */
 static int name_freed_twice(struct cf_reading *reading, const struct cf_frames *frames,
                             struct thread_hands *hands, struct cf_err *err) {
@@ -126,10 +188,9 @@ static int name_freed_twice(struct cf_reading *reading, const struct cf_frames *
  * never came to its end. */
 static int judge_operations(struct cf_reading *reading, const struct cf_frames *frames,
                             struct thread_hands *hands, struct cf_err *err) {
-    const struct cf_core_thread *dumped = cf_core_thread(reading->core, 0);
-    bool is_fault = dumped->signal == SIGSEGV || dumped->signal == SIGBUS;
     int status = CF_OK;
-    for (size_t i = is_fault; status == CF_OK && i < cf_core_nr_threads(reading->core); i++) {
+    size_t nr = cf_core_nr_threads(reading->core);
+    for (size_t i = has_faulted(reading->core); status == CF_OK && i < nr; i++) {
         size_t nr_frames = frames_of_malloc(reading, frames, i);
         if (nr_frames > 0)
             status = add_standing(reading, frames, i, nr_frames, hands, err);
@@ -146,17 +207,21 @@ int cf_standing_judge(const struct cf_context *ctx, struct cf_reading *reading,
     const struct cf_abort abort = cf_abort_find(reading->found);
     bool is_twice = abort.text != NULL && (strstr(abort.text, "double free") != NULL ||
                                            strstr(abort.text, "freed twice") != NULL);
+    bool has_threads = cf_core_nr_threads(reading->core) > 0;
+    bool is_fault = abort.state != CF_ABORT_MALLOC && has_threads && has_faulted(reading->core);
     bool has_work = abort.state == CF_ABORT_MALLOC ? is_twice : cf_reading_is_corrupt(reading);
     int status = CF_OK;
-    if (!has_work || cf_core_nr_threads(reading->core) == 0)
+    if ((!has_work && !is_fault) || !has_threads)
         return CF_OK;
     if (frames == NULL) {
         status = cf_frames_find(ctx, reading->mem, reading->symbols, &own, err);
         frames = own;
     }
-    if (status == CF_OK)
+    if (status == CF_OK && has_work)
         status = is_twice ? name_freed_twice(reading, frames, &hands, err)
                           : judge_operations(reading, frames, &hands, err);
+    if (status == CF_OK && is_fault && is_in_malloc(reading, frames))
+        cf_flux_add_fault(reading->pt);
     cf_frames_free(own);
     return status;
 }

@@ -258,6 +258,18 @@ void cf_flux_name_freed_twice(struct cf_ptmalloc *pt, const struct cf_standing *
                          "this chunk was freed when it was free already");
 }
 
+/* ---- a fault ---- */
+
+void cf_flux_add_fault(struct cf_ptmalloc *pt) {
+    for (size_t i = 0; i < pt->anomalies.rows.len; i++)
+        if (pt->anomalies.rows.items[i].in_complete)
+            return;
+    cf_anomalies_add(&pt->anomalies,
+                     &(struct cf_anomaly){.code = "fault-in-malloc", .arena_id = UINT32_MAX,
+                                          .heap_id = UINT32_MAX, .in_complete = true},
+                     "malloc followed a pointer to where nothing is");
+}
+
 /* ---- all ---- */
 
 /* Whoever explains the header that made the walk look for another place. */

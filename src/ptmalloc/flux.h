@@ -39,4 +39,10 @@ void cf_flux_judge(struct cf_ptmalloc *pt, const struct cf_standing *standing, s
  */
 void cf_flux_name_freed_twice(struct cf_ptmalloc *pt, const struct cf_standing *standing);
 
+/*
+ * The processor stopped a thread inside malloc: a link, a size, or the pointer that malloc was
+ * given leads where nothing is. That is a row, a corruption, where the walk found no other.
+ */
+void cf_flux_add_fault(struct cf_ptmalloc *pt);
+
 #endif

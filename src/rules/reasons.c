@@ -15,6 +15,11 @@ static const struct cf_rule reasons[] = {
         .title = "these are glibc's own words; who wrote there is not in the core.",
     },
     {
+        .code = "faulted-in-malloc", .when = "verdict = 'corrupt' AND faulted",
+        .title = "the crash is certain; that the heap was overwritten is not: the pointer may have "
+                 "come from the caller.",
+    },
+    {
         .code = "stopped-in-malloc", .when = "verdict = 'corrupt' AND crash_in_malloc",
         .title = "the program stopped inside malloc, and what stands in the heap says why; who "
                  "wrote there is not in the core.",

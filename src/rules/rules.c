@@ -115,6 +115,19 @@ const struct cf_rule cf_rules[] = {
         .sql = "SELECT * FROM v_anomaly WHERE is_corruption",
     },
     {
+        .code = "faulted-in-malloc", .verdict = "corrupt", .severity = "critical",
+        .when = "faulted",
+        .bytes = "NULL", .confidence = "'medium'", .exactness = "'exact'",
+        .title = "CORRUPT: the program crashed inside malloc" CRASHED ": it followed a pointer to "
+                 "where nothing is.",
+        .detail = "A link or a size was overwritten, or free() was given what malloc never "
+                  "returned. Where is not known: no other place of the heap is found damaged, and "
+                  "its figures are those of the chunks as they stand.",
+        .advice = "Look at what the caller gave to malloc or free, and run the program under "
+                  "AddressSanitizer or valgrind",
+        .sql = "SELECT * FROM v_anomaly WHERE is_corruption",
+    },
+    {
         .code = "heap-damaged", .verdict = "corrupt", .severity = "critical",
         .when = "corruptions > 0",
         .bytes = "NULL", .exactness = "'exact'",

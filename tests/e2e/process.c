@@ -118,7 +118,8 @@ static bool cores_are_unlimited(void) {
 bool process_kernel_core(const char *folder, char *const argv[], char core[PATH_ROOM]) {
     if (!cores_are_unlimited())
         return false;
-    return process_run(folder, argv) == 128 + SIGABRT && find_core(folder, core);
+    int ended = process_run(folder, argv);
+    return (ended == 128 + SIGABRT || ended == 128 + SIGSEGV) && find_core(folder, core);
 }
 
 static bool wait_until_ready(const char *folder) {

@@ -31,8 +31,9 @@ void process_folder_remove(const char *folder);
 int process_run(const char *folder, char *const argv[]);
 
 /*
- * Runs a truth program in `folder` until it aborts and puts the path of the kernel's core into
- * `core`. False if the kernel wrote none there (it may pipe cores elsewhere, or forbid them).
+ * Runs a truth program in `folder` until it aborts or faults, and puts the path of the kernel's
+ * core into `core`. False if the kernel wrote none there (it may pipe cores elsewhere, or forbid
+ * them).
  */
 bool process_kernel_core(const char *folder, char *const argv[], char core[PATH_ROOM]);
 

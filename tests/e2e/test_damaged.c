@@ -33,6 +33,11 @@ static const struct damaged cases[] = {
     {"tcache-double", 6, CORRUPT SAYS("free(): double free detected in tcache 2")},
     {"assert", 0, "(SELECT code FROM v_verdict) = 'healthy' AND (SELECT value FROM meta WHERE key ="
                   " 'abort_message') = ''"},
+    {"poisoned", 6, CORRUPT "(SELECT code FROM v_anomaly) = 'tcache-not-met' AND "
+                    "(SELECT abort_message FROM v_fact) IS NULL"},
+    {"wild", 6, CORRUPT SAYS("inside malloc") " AND (SELECT confidence FROM v_verdict) = 'medium'"},
+    {"fault", 0, NOT_CORRUPT},
+    {"end-of-stack", 0, NOT_CORRUPT},
     {"nothing", 0, "(SELECT code FROM v_verdict) = 'healthy' AND " NONE_DEAD},
     {"caches", 0, "(SELECT code FROM v_verdict) = 'cached' AND " SAYS("of 40 threads") " AND "
                   NONE_DEAD},

@@ -7,9 +7,13 @@
  * nothing; left-out and left-out-part take the heap itself out of the core; busy is caught while
  * eight threads are in malloc and free, busy-damaged with an overrun beside them; taken has a
  * chunk off its list in the hands of a function by malloc's name, astray in those of another.
+ * poisoned, wild and fault end by a fault: in malloc, which takes a chunk whose link was
+ * overwritten, in free, which is given what malloc never returned, and in strlen; end-of-stack by
+ * one in malloc, which has no stack left.
  * alone is caught while the only thread is in malloc or free, where it takes no lock;
  * alone-damaged has an overrun beside it.
  */
+#include <alloca.h>
 #include <assert.h>
 #include <pthread.h>
 #include <signal.h>
@@ -105,6 +109,40 @@ static void fill_caches(void) {
     pthread_barrier_wait(&filled);
 }
 
+/* The only chunk of the thread's cache is handed out, and its link taken for the next one. */
+static void poison(void) {
+    char *first = opaque(malloc(40)), *second = opaque(malloc(40)), *again = opaque(second);
+    uintptr_t link = (uintptr_t)second >> 12 ^ 0x41414140; /* as 2.32 and later store links */
+    free(first);
+    free(second);
+    memcpy(again, &link, sizeof link);
+    (void)opaque(malloc(40));
+    (void)opaque(malloc(40));
+}
+
+/* Goes down to the last words of a thread's stack before it calls malloc. */
+static void *use_up_the_stack(void *stack) {
+    enum { LEFT = 16 };
+    char here, *last = (char *)stack + getpagesize() + LEFT;
+    char *volatile room = alloca((size_t)(&here - last) & ~(size_t)15);
+    room[0] = 1;
+    (void)opaque(malloc(100));
+    return room;
+}
+
+static void end_the_stack(void) {
+    enum { STACK_BYTES = 1 << 20 };
+    char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                       0);
+    pthread_attr_t attr;
+    pthread_t thread;
+    if (stack == MAP_FAILED || mprotect(stack, (size_t)getpagesize(), PROT_NONE) != 0 ||
+        pthread_attr_init(&attr) != 0 || pthread_attr_setstack(&attr, stack, STACK_BYTES) != 0 ||
+        pthread_create(&thread, &attr, use_up_the_stack, stack) != 0)
+        exit(99);
+    pthread_join(thread, NULL);
+}
+
 /* The child's core is the one; the parent leaves none. */
 static void forked(void) {
     fill_caches();
@@ -189,6 +227,14 @@ int main(int argc, char **argv) {
         double_free();
     else if (strcmp(how, "tcache-double") == 0)
         tcache_double();
+    else if (strcmp(how, "poisoned") == 0)
+        poison();
+    else if (strcmp(how, "wild") == 0)
+        free(opaque((void *)64));
+    else if (strcmp(how, "fault") == 0)
+        exit((int)strlen(opaque((void *)64)));
+    else if (strcmp(how, "end-of-stack") == 0)
+        end_the_stack();
     else if (strcmp(how, "assert") == 0)
         assert(opaque(malloc(40)) == NULL);
     else if (strcmp(how, "caches") == 0)

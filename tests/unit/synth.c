@@ -46,6 +46,8 @@ struct synth {
     struct buffer file_names;
     size_t nr_files;
     int first_signal;
+    int32_t first_code;
+    uint64_t first_addr;
     struct buffer extra;
     uint64_t file_bytes;
     int fd;
@@ -202,28 +204,33 @@ void synth_fill(struct synth *synth, uint64_t addr, unsigned char byte, size_t b
     free(block);
 }
 
+static const struct {
+    unsigned pid, regs, sp, tp, bytes;
+} status_layouts[] = {
+    [CF_MACHINE_X86_64] = {32, 112, 19, 21, 336},
+    [CF_MACHINE_I386] = {24, 72, 15, 10, 144},
+    [CF_MACHINE_AARCH64] = {32, 112, 31, 0, 392},
+};
+
+static size_t register_at(const struct synth *synth, unsigned index) {
+    return status_layouts[synth->machine].regs + index * synth->word_bytes;
+}
+
 /* elf_prstatus: cursig at 12, pid, the registers, fpvalid. */
 static void make_status(const struct synth *synth, struct buffer *out, uint32_t tid, int signal,
                         uint64_t tp, uint64_t sp) {
-    static const struct {
-        unsigned pid, regs, sp, tp, bytes;
-    } layouts[] = {
-        [CF_MACHINE_X86_64] = {32, 112, 19, 21, 336},
-        [CF_MACHINE_I386] = {24, 72, 15, 10, 144},
-        [CF_MACHINE_AARCH64] = {32, 112, 31, 0, 392},
-    };
     enum { I386_TLS_SELECTOR = 0x63 };
     unsigned word = synth->word_bytes;
     struct buffer body = {0};
-    append_zeros(&body, layouts[synth->machine].bytes);
+    append_zeros(&body, status_layouts[synth->machine].bytes);
     set_uint(&body, 12, (uint64_t)signal, 2);
-    set_uint(&body, layouts[synth->machine].pid, tid, 4);
-    set_uint(&body, layouts[synth->machine].regs + layouts[synth->machine].sp * word, sp, word);
+    set_uint(&body, status_layouts[synth->machine].pid, tid, 4);
+    set_uint(&body, register_at(synth, status_layouts[synth->machine].sp), sp, word);
     if (synth->machine == CF_MACHINE_X86_64)
-        set_uint(&body, layouts[synth->machine].regs + layouts[synth->machine].tp * word, tp, word);
+        set_uint(&body, register_at(synth, status_layouts[synth->machine].tp), tp, word);
     if (synth->machine == CF_MACHINE_I386 && tp != 0)
-        set_uint(&body, layouts[synth->machine].regs + layouts[synth->machine].tp * word,
-                 I386_TLS_SELECTOR, word);
+        set_uint(&body, register_at(synth, status_layouts[synth->machine].tp), I386_TLS_SELECTOR,
+                 word);
     append_note(synth, out, "CORE", NT_PRSTATUS, body.bytes, body.len);
     free(body.bytes);
 }
@@ -255,6 +262,20 @@ void synth_thread(struct synth *synth, uint32_t tid, int signal, uint64_t tp, ui
     append_note(synth, &synth->threads, "CORE", NT_FPREGSET, registers, sizeof registers);
     if (tp != 0)
         make_thread_area(synth, &synth->threads, tp);
+}
+
+enum { STATUS_NOTE_BYTES = 20 }; /* "CORE" and its padding included */
+
+void synth_register(struct synth *synth, unsigned index, uint64_t value) {
+    set_uint(&synth->first, STATUS_NOTE_BYTES + register_at(synth, index), value,
+             synth->word_bytes);
+}
+
+void synth_signal(struct synth *synth, int signal, int32_t code, uint64_t addr) {
+    set_uint(&synth->first, STATUS_NOTE_BYTES + 12, (uint64_t)signal, 2);
+    synth->first_signal = signal;
+    synth->first_code = code;
+    synth->first_addr = addr;
 }
 
 void synth_psinfo(struct synth *synth, uint32_t pid, const char *name, const char *arguments) {
@@ -322,6 +343,8 @@ static void make_notes(const struct synth *synth, struct buffer *out) {
         struct buffer body = {0};
         append_zeros(&body, SIGINFO_BYTES);
         set_uint(&body, 0, (uint64_t)synth->first_signal, 4);
+        set_uint(&body, 8, (uint32_t)synth->first_code, 4);
+        set_uint(&body, synth->word_bytes == 8 ? 16 : 12, synth->first_addr, synth->word_bytes);
         append_note(synth, out, "CORE", NT_SIGINFO, body.bytes, body.len);
         free(body.bytes);
     }

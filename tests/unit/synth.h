@@ -77,6 +77,10 @@ void synth_fill(struct synth *synth, uint64_t addr, unsigned char byte, size_t b
 /* A thread with its registers 0 but for the stack and thread pointers; the thread pointer goes
  * where the machine has it (fs_base, NT_386_TLS with gs, NT_ARM_TLS). The first one dumped. */
 void synth_thread(struct synth *synth, uint32_t tid, int signal, uint64_t tp, uint64_t sp);
+/* Of the first thread, once it is there: a general register, as PRSTATUS counts them; its signal,
+ * with what SIGINFO says of it (the kernel's layout has that note). */
+void synth_register(struct synth *synth, unsigned index, uint64_t value);
+void synth_signal(struct synth *synth, int signal, int32_t code, uint64_t addr);
 void synth_psinfo(struct synth *synth, uint32_t pid, const char *name, const char *arguments);
 void synth_auxv(struct synth *synth, uint64_t type, uint64_t value);
 /* A row of NT_FILE; the offset is in bytes and written in the layout's unit. */

@@ -10,6 +10,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -497,6 +498,30 @@ static void hostile_notes_end_the_walk_and_nothing_else(void **state) {
     }
 }
 
+/* The kernel's own codes are above 0; who sends a signal gives one below, or none. */
+static void a_fault_is_told_from_a_signal_that_was_sent(void **state) {
+    (void)state;
+    static const struct {
+        int signal;
+        int32_t code;
+        bool is_fault;
+    } cases[] = {{SIGSEGV, SEGV_MAPERR, true}, {SIGSEGV, SI_KERNEL, true},
+                 {SIGBUS, BUS_ADRERR, true},   {SIGSEGV, SI_USER, false},
+                 {SIGSEGV, SI_TKILL, false},   {SIGABRT, SI_TKILL, false},
+                 {SIGILL, ILL_ILLOPC, false}};
+    for (size_t i = 0; i < NR_MACHINES * (sizeof cases / sizeof *cases); i++) {
+        struct synth *synth = small_core(machines[i % NR_MACHINES], SYNTH_KERNEL);
+        uint64_t addr = 42;
+        synth_signal(synth, cases[i / NR_MACHINES].signal, cases[i / NR_MACHINES].code,
+                     0x12345670);
+        struct cf_core *core = open_core(synth);
+        assert_int_equal(cf_core_fault(core, &addr), cases[i / NR_MACHINES].is_fault);
+        assert_int_equal(addr, cases[i / NR_MACHINES].is_fault ? 0x12345670 : 42);
+        cf_core_free(core);
+        synth_free(synth);
+    }
+}
+
 static void a_status_that_is_too_short_gives_no_registers(void **state) {
     (void)state;
     unsigned char body[40] = {[12] = 11, [32] = 77};
@@ -813,6 +838,7 @@ int main(void) {
         cmocka_unit_test(segments_that_cannot_be_are_clipped_and_told),
         cmocka_unit_test(missing_bytes_stick_at_their_maximum),
         cmocka_unit_test(hostile_notes_end_the_walk_and_nothing_else),
+        cmocka_unit_test(a_fault_is_told_from_a_signal_that_was_sent),
         cmocka_unit_test(a_status_that_is_too_short_gives_no_registers),
         cmocka_unit_test(a_file_note_that_counts_too_much_gives_no_rows),
         cmocka_unit_test(the_page_size_is_believed_only_where_it_can_be),
