@@ -92,11 +92,11 @@ static int judge_by(struct cf_db *db, const struct cf_rule *rules, size_t nr_rul
     return status == CF_OK ? judge(db, &ruling, err) : status;
 }
 
-/* Whoever reads one line only reads how near the limit is. */
-static const char add_limit[] =
-    "UPDATE verdict SET headline = headline || ' ' ||"
-    " (SELECT title FROM finding WHERE code = 'by-cgroup') || '.'"
-    " WHERE EXISTS (SELECT 1 FROM finding WHERE code = 'by-cgroup')";
+/* Whoever reads one line only reads how near the limit is, and that it is a file, where it is. */
+static const char add_counted[] =
+    "UPDATE verdict SET headline = (SELECT group_concat(text, ' ') FROM (SELECT headline AS text"
+    " UNION ALL SELECT title || '.' FROM"
+    " (SELECT title FROM finding WHERE code IN ('mapped-file', 'by-cgroup') ORDER BY finding_id)))";
 
 int cf_rules_judge(struct cf_db *db, struct cf_err *err) {
     int status = cf_rules_gather(db, err);
@@ -105,7 +105,7 @@ int cf_rules_judge(struct cf_db *db, struct cf_err *err) {
     if (status == CF_OK)
         status = judge_by(db, cf_kernel_rules, cf_nr_kernel_rules, err);
     if (status == CF_OK)
-        status = cf_db_exec(db, add_limit, err);
+        status = cf_db_exec(db, add_counted, err);
     if (status == CF_OK)
         status = cf_rules_explain_confidence(db, err);
     return status == CF_OK ? cf_rules_explain_kernel(db, err) : status;

@@ -1,8 +1,8 @@
 /*
  * What the kernel's own count adds to a verdict, where smaps or the files of a cgroup are at hand:
  * how much of the process other processes share, which file it is that is in memory, what the limit
- * is and how near. The report shows these sentences below the line of what is resident, and the
- * limit stands in the headline too (judge.c).
+ * is and how near. The report shows these sentences below the line of what is resident; the limit, and a
+ * file that is most of it, stand in the headline too (judge.c).
  */
 #include "rules/rules.h"
 
@@ -22,6 +22,16 @@ const struct cf_rule cf_kernel_rules[] = {
                   "Pss divides each page by the number of processes that map it. A page of "
                   "anonymous memory that several map is one that a fork left shared: freeing it "
                   "here gives nothing back while the others keep it.",
+        .sql = "SELECT * FROM v_kernel_mapping ORDER BY rss_bytes DESC",
+    },
+    {
+        .code = "mapped-file", .severity = "info",
+        .when = "main_file_bytes * 2 >= kernel_rss_bytes",
+        .bytes = "main_file_bytes", .confidence = "'high'", .exactness = "'exact'",
+        .title = "{main_file_bytes:bytes} of {kernel_rss_bytes:bytes} Rss is the mapped file "
+                 "{main_file:text}",
+        .detail = "Pages of a file that nobody changed go when memory is short; until then they "
+                  "count, in the cgroup of whoever read them first. malloc has no part in them.",
         .sql = "SELECT * FROM v_kernel_mapping ORDER BY rss_bytes DESC",
     },
     {

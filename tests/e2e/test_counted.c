@@ -82,6 +82,8 @@ static void check_mappings(void) {
                             " 'DONTDUMP'"), witnessed("hidden"));
     e2e_no_rows(run.db, "SELECT title FROM v_finding WHERE code = 'by-smaps' AND"
                         " title NOT LIKE '%; the largest mapped file is data.mdb, 3.0 MiB of it%'");
+    /* Less than half of Rss: below it, but not in the headline. */
+    e2e_no_rows(run.db, "SELECT headline FROM v_verdict WHERE headline LIKE '%data.mdb%'");
     /* Half of four MiB of heap are still the child's too. */
     assert_in_range(number("SELECT forked_bytes FROM v_fact"), 2 << 20, 3 << 20);
     e2e_no_rows(run.db, "SELECT title FROM v_finding WHERE code = 'by-smaps' AND title NOT LIKE"
@@ -134,6 +136,25 @@ static void shell(const char *commands) {
     assert_int_equal(system(line), 0);
 }
 
+static void must_say(const char *what, const char *sentence) {
+    char *sql = sqlite3_mprintf("SELECT %s FROM v_verdict LEFT JOIN v_finding f ON"
+                                " f.code = 'by-cgroup' WHERE instr(coalesce(%s, ''), %Q) = 0",
+                                what, what, sentence);
+    e2e_no_rows(run.db, sql);
+    sqlite3_free(sql);
+}
+
+static void the_file_that_is_most_of_it_stands_in_the_headline(void **state) {
+    (void)state;
+    if (!make_core("file", E2E_ANY))
+        skip();
+    analyze("--smaps", "stopped.smaps");
+    check_sum();
+    must_say("headline", " 12.0 MiB of ");
+    must_say("headline", " MiB Rss is the mapped file data.mdb.");
+    e2e_end(&run);
+}
+
 static void put(const char *name, const char *text) {
     char path[PATH_ROOM];
     snprintf(path, sizeof path, "%.4000s/group/%s", run.folder, name);
@@ -149,14 +170,6 @@ static void make_group(void) {
 
 static void empty_group(void) {
     shell("rm -f group/*");
-}
-
-static void must_say(const char *what, const char *sentence) {
-    char *sql = sqlite3_mprintf("SELECT %s FROM v_verdict LEFT JOIN v_finding f ON"
-                                " f.code = 'by-cgroup' WHERE instr(coalesce(%s, ''), %Q) = 0",
-                                what, what, sentence);
-    e2e_no_rows(run.db, sql);
-    sqlite3_free(sql);
 }
 
 static void the_limit_stands_in_the_headline(void **state) {
@@ -266,6 +279,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kernel_core_is_exact_where_smaps_says_so),
         cmocka_unit_test(a_page_of_zeros_is_counted_and_not_placed),
+        cmocka_unit_test(the_file_that_is_most_of_it_stands_in_the_headline),
         cmocka_unit_test(the_limit_stands_in_the_headline),
         cmocka_unit_test(what_stands_beside_the_core_is_used),
         cmocka_unit_test(what_an_archive_holds_is_used),
