@@ -66,18 +66,20 @@ CREATE TABLE waste (
     arena_id INTEGER,
     class TEXT NOT NULL,
     class_order INTEGER NOT NULL,
-    bytes INTEGER
+    bytes INTEGER,
+    tcache_bytes INTEGER
 );
 CREATE INDEX waste_arena ON waste (arena_id);
 
-CREATE VIEW v_waste AS SELECT arena_id, class, class_order, bytes FROM waste;
+CREATE VIEW v_waste AS SELECT arena_id, class, class_order, bytes, tcache_bytes FROM waste;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_waste', '', '', 'The waterfall: every resident byte of the heaps in the first class that fits. The eight rows of an arena sum to its resident_bytes exactly; the rows whose arena_id is NULL are those of all arenas together.'),
 ('v_waste', 'arena_id', 'id', 'Arena; NULL: all of them.'),
 ('v_waste', 'class', 'text', 'live: in live chunks; overhead: malloc''s own structures and fences; releasable: malloc_trim(0) would give it back now; pinned: dead, but on a page with live bytes; top: in an arena''s top; cached: in fastbins and thread caches; cache-pinned: dead, no live byte on the page, but chunks in fastbins or thread caches; edge: other dead bytes, on pages with the header of a free chunk or a heap''s end, or in free chunks that malloc_trim would merge with a top.'),
 ('v_waste', 'class_order', 'count', 'Place of the class in that order, from 1.'),
-('v_waste', 'bytes', 'bytes', 'Resident bytes; NULL when nothing says what is resident.');
+('v_waste', 'bytes', 'bytes', 'Resident bytes; NULL when nothing says what is resident.'),
+('v_waste', 'tcache_bytes', 'bytes', 'Of the class cached, what is in thread caches, the rest being in fastbins; of the others 0.');
 
 CREATE TABLE page_keeper (
     arena_id INTEGER,

@@ -9,12 +9,17 @@ WITH meaning (place, class, label, meaning) AS (
            (3, 'releasable', 'releasable', 'free: malloc_trim(0) returns it'),
            (4, 'pinned', 'pinned', 'free, on pages with live chunks'),
            (5, 'top', 'top', 'free, at the upper ends of arenas'),
-           (6, 'cached', 'cached', 'free, in tcaches and fastbins'),
-           (7, 'cache-pinned', 'cache-pinned', 'free, beside cached chunks alone'),
-           (8, 'edge', 'edge', 'free, beside tops and headers'),
-           (9, 'overhead', 'overhead', 'malloc''s headers and end markers')
+           (6, 'tcache', 'tcaches', 'free, in caches of threads'),
+           (7, 'fastbin', 'fastbins', 'free, and not merged yet'),
+           (8, 'cache-pinned', 'cache-pinned', 'free, beside cached chunks alone'),
+           (9, 'edge', 'edge', 'free, beside tops and headers'),
+           (10, 'overhead', 'overhead', 'malloc''s headers and end markers')
 ), part (class, bytes) AS (
-    SELECT class, bytes FROM v_waste WHERE arena_id IS NULL
+    SELECT class, bytes FROM v_waste WHERE arena_id IS NULL AND class <> 'cached'
+    UNION ALL
+    SELECT 'tcache', tcache_bytes FROM v_waste WHERE arena_id IS NULL AND class = 'cached'
+    UNION ALL
+    SELECT 'fastbin', bytes - tcache_bytes FROM v_waste WHERE arena_id IS NULL AND class = 'cached'
     UNION ALL
     SELECT 'mmapped', sum(resident_bytes) FROM v_budget WHERE kind = 'malloc mmapped chunks'
     HAVING count(*) > 0
@@ -26,7 +31,7 @@ FROM part JOIN meaning USING (class) ORDER BY place;
 INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_waterfall', '', '', 'Where every resident byte of malloc''s heaps goes: v_waste of all arenas, and the mmapped chunks. The rows sum to v_verdict heap_resident_bytes.'),
 ('v_waterfall', 'place', 'count', 'Order in which it is told.'),
-('v_waterfall', 'class', 'text', 'As in v_waste; mmapped: live chunks in mappings of their own.'),
+('v_waterfall', 'class', 'text', 'As in v_waste, its class cached in two, tcache and fastbin; mmapped: live chunks in mappings of their own.'),
 ('v_waterfall', 'label', 'text', 'Its name in the report.'),
 ('v_waterfall', 'bytes', 'bytes', 'Resident bytes; NULL when nothing says what is resident.'),
 ('v_waterfall', 'percent', 'percent', 'Of the sum.'),

@@ -77,25 +77,47 @@ FROM (SELECT count(*) AS arenas, sum(coalesce(system_bytes, mapped_bytes) > 0) A
     (SELECT coalesce(sum(chunks), 0) AS chunks, coalesce(sum(bytes), 0) AS bytes
      FROM v_size_class WHERE state = 'mmapped') m;
 
+-- A thread gets an arena that another one is attached to only where no more of them may be made
+-- (arena_get2, reused_arena; 2.23 and later count who is attached).
+UPDATE fact SET limit_reached = r.reached, arena_limit = iif(r.reached, r.arenas, NULL),
+    cpus = iif(r.reached, r.arenas / r.each, NULL)
+FROM (SELECT arenas, each, arenas % each = 0 AND
+             (SELECT max(attached_threads) FROM arena WHERE namespace = 0) > 1 AS reached
+      FROM (SELECT (SELECT count(*) FROM arena WHERE namespace = 0) AS arenas,
+                   CAST(substr(arena_limit_formula, 1, 1) AS INTEGER) AS each FROM fact
+            WHERE arena_limit IS NULL AND complete AND arena_limit_formula LIKE '_ x cores')
+      WHERE NOT EXISTS (SELECT 1 FROM tunable WHERE name = 'arena_test' AND source <> 'default')) r
+WHERE r.reached;
+
 -- Where the resident bytes of the heaps go, and what arenas cost beside main.
 UPDATE fact SET live_resident_bytes = w.live + mmapped_resident_bytes,
     retained_free_bytes = w.releasable + w.pinned + w.top + w.cached + w.cache_pinned + w.edge,
     releasable_bytes = w.releasable, pinned_bytes = w.pinned,
     top_resident_bytes = w.top,
     stuck_bytes = w.pinned + w.top + w.cached + w.cache_pinned + w.edge,
-    cached_bytes = w.cached, cache_pinned_bytes = w.cache_pinned,
+    cached_bytes = w.cached, tcache_resident_bytes = w.tcache, cache_pinned_bytes = w.cache_pinned,
     top_cached_bytes = w.top + w.cached, edge_bytes = w.edge, arena_fixed_bytes = w.fixed
 FROM (SELECT sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'live') AS live,
     sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'releasable') AS releasable,
     sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'pinned') AS pinned,
     sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'top') AS top,
     sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'cached') AS cached,
+    sum(tcache_bytes) FILTER (WHERE arena_id IS NULL) AS tcache,
     sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'cache-pinned') AS cache_pinned,
     sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'edge') AS edge,
     sum(bytes) FILTER (WHERE arena_id > 0 AND class = 'overhead') +
     sum(bytes) FILTER (WHERE arena_id > 0 AND class = 'top') +
     sum(bytes) FILTER (WHERE arena_id > 0 AND class = 'edge') AS fixed
     FROM waste) w;
+
+UPDATE fact SET idle_resident_bytes = i.resident, idle_free_bytes = i.free,
+    main_idle_bytes = iif(i.free * 4 >= retained_free_bytes, i.free, NULL)
+FROM (SELECT sum(resident_bytes) AS resident, sum(dead_resident_bytes) AS free FROM v_arena_waste
+      WHERE NOT is_main AND threads = 0) i
+WHERE idle_arenas > 0 AND complete;
+
+UPDATE fact SET given_back_bytes = max(dead_bytes - retained_free_bytes, 0),
+    least_given_back = iif(residency_exact = 1, '', 'at most ');
 
 -- Thread caches; whose thread is gone is known only where that of some is.
 UPDATE fact SET caches = t.caches,
@@ -356,6 +378,13 @@ FROM (SELECT s.file, sum(k.rss_bytes) AS rss FROM kernel_mapping k JOIN segment 
     WHERE s.file IS NOT NULL GROUP BY s.file ORDER BY rss DESC, s.file LIMIT 1) f
 WHERE f.rss >= 16777216 OR f.rss * 20 >= kernel_rss_bytes;
 
+UPDATE fact SET dead_size = iif(d.percent >= 50, d.size_bytes, NULL),
+    dead_size_chunks = iif(d.percent >= 50, d.chunks, NULL),
+    dead_size_percent = iif(d.percent >= 50, d.percent, NULL),
+    many_dead_percent = iif(d.percent < 50, d.percent, NULL)
+FROM (SELECT size_bytes, chunks, percent FROM v_dead_size LIMIT 1) d
+WHERE dead_bytes * 20 >= mapped_bytes;
+
 -- What follows from those.
 UPDATE fact SET
     retained_percent = 100.0 * retained_free_bytes / nullif(heap_resident_bytes, 0),
@@ -383,3 +412,10 @@ UPDATE fact SET
         || pinner_held_by, NULL),
     spare_arenas = max(used_arenas - 2, 0),
     compact_bytes = heap_resident_bytes - live_resident_bytes;
+
+-- One size or many, where it is worth a word.
+UPDATE fact SET main_size = iif(big_percent >= 50, big_size, NULL),
+    main_size_chunks = iif(big_percent >= 50, big_chunks, NULL),
+    main_size_percent = iif(big_percent >= 50, big_percent, NULL),
+    many_sizes_percent = iif(big_percent < 50, big_percent, NULL)
+WHERE live_bytes * 20 >= coalesce(heap_resident_bytes, mapped_bytes);

@@ -113,6 +113,8 @@ static const struct {
     {"mixed", "pinned"},
     {"top", "top"},
     {"cached", "cached"},
+    {"tcache", "cached"},
+    {"fastbin", "cached"},
     {"cache-pinned", "cached"},
     {"edge", "edge"},
     {"dead", "edge"},

@@ -46,22 +46,30 @@ static void describe_limit(const struct cf_report *report, char *out, size_t byt
     const struct cf_fact *formula = cf_report_fact(report, "arena_limit_formula");
     const struct cf_fact *cpus = cf_report_fact(report, "cpus");
     bool is_set = strcmp(formula->text, "arena_max") == 0;
+    const char *reached = cf_report_fact_i64(report, "limit_reached") != 0 ? ", reached" : "";
     if (limit->is_known && is_set)
         (void)snprintf(out, bytes, " (limit %" PRId64 ", set)",
                        limit->integer);
     else if (limit->is_known && cpus->is_known)
-        (void)snprintf(out, bytes, " (limit %" PRId64 " = %s, %" PRId64 " of them)", limit->integer,
-                       formula->text, cpus->integer);
+        (void)snprintf(out, bytes, " (limit %" PRId64 " = %s, %" PRId64 " of them%s)",
+                       limit->integer, formula->text, cpus->integer, reached);
     else if (formula->is_known && *formula->text != '\0')
-        (void)snprintf(out, bytes, " (limit %s, not set)", formula->text);
+        (void)snprintf(out, bytes, " (limit %s: --cpus has their number)", formula->text);
 }
 
 /* Where threads may be missing, an arena without one says nothing. */
 static void describe_idle(const struct cf_report *report, char *out, size_t bytes) {
     int64_t idle = cf_report_fact_i64(report, "idle_arenas");
-    if (idle > 0 && cf_report_meta_i64(report, "core_complete") != 0)
-        (void)snprintf(out, bytes, ", %" PRId64 " arena%s no thread", idle,
-                       idle == 1 ? " serves" : "s serve");
+    const struct cf_fact *held = cf_report_fact(report, "idle_resident_bytes");
+    char amount[CF_FORMAT_MAX];
+    if (idle == 0 || cf_report_meta_i64(report, "core_complete") == 0)
+        return;
+    (void)snprintf(out, bytes, ", %" PRId64 " arena%s no thread", idle,
+                   idle == 1 ? " serves" : "s serve");
+    size_t used = strlen(out);
+    if (held->is_known)
+        (void)snprintf(out + used, bytes - used, " and hold%s %s", idle == 1 ? "s" : "",
+                       cf_report_bytes(report, amount, held->integer));
 }
 
 /* An arena has one heap, unless it grew out of it. */
@@ -74,7 +82,7 @@ static void describe_heaps(const struct cf_report *report, char *out, size_t byt
 int cf_report_arenas(struct cf_report *report, struct cf_err *err) {
     if (!cf_report_has_heap(report))
         return CF_OK;
-    char title[256], limit[128] = "", heaps[64] = "", idle[64] = "";
+    char title[384], limit[128] = "", heaps[64] = "", idle[128] = "";
     int64_t threads = cf_report_meta_i64(report, "threads");
     describe_limit(report, limit, sizeof limit);
     describe_idle(report, idle, sizeof idle);

@@ -16,6 +16,16 @@ static void add_class(struct cf_report *report, void *target, const struct cf_st
                      cf_report_residency_mark(report), cf_stmt_text(row, 5));
 }
 
+static void add_sentence(struct cf_report *report, void *target, const struct cf_stmt *row) {
+    (void)report;
+    cf_section_text(target, CF_TONE_PLAIN, "%s.", cf_stmt_text(row, 0));
+}
+
+/* What is free and costs nothing, and whether one size or many make it up. */
+static const char beside_sql[] =
+    "SELECT upper(substr(title, 1, 1)) || substr(title, 2) FROM v_finding"
+    " WHERE code IN ('given-back', 'live-sizes', 'dead-sizes') ORDER BY finding_id";
+
 int cf_report_waste(struct cf_report *report, struct cf_err *err) {
     const struct cf_fact *heap = cf_report_fact(report, "heap_resident_bytes");
     if (!cf_report_has_heap(report))
@@ -31,7 +41,8 @@ int cf_report_waste(struct cf_report *report, struct cf_err *err) {
     if (status == CF_OK)
         cf_table_segment(table, "", "sum", heap->is_known ? &heap->integer : NULL, 1,
                          cf_report_residency_mark(report), "all that malloc has in memory");
-    return status;
+    return status == CF_OK ? cf_report_each(report, beside_sql, add_sentence, section, err)
+                           : status;
 }
 
 /* ---- The whole process: malloc's part of it, and what else there is. ---- */

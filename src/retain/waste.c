@@ -84,6 +84,7 @@ static void add_to_sum(struct cf_waste_sum *sum, const struct cf_page_span *span
         uint64_t cached = parts[CF_PART_TCACHE] + parts[CF_PART_FAST];
         sum->bytes[CF_WASTE_TOP] += parts[CF_PART_TOP];
         sum->bytes[CF_WASTE_CACHED] += cached;
+        sum->tcache_bytes += parts[CF_PART_TCACHE];
         sum->bytes[cached > 0 ? CF_WASTE_CACHE_PINNED : CF_WASTE_EDGE] += parts[CF_PART_FREE];
     }
     add_keeper(sum, span);

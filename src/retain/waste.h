@@ -56,6 +56,7 @@ struct cf_kept_pages {
 
 struct cf_waste_sum {
     uint64_t bytes[CF_NR_WASTE_CLASSES];
+    uint64_t tcache_bytes; /* of the cached ones, in thread caches; the rest is in fastbins */
     struct cf_kept_pages keepers[CF_NR_KEEPERS]; /* by enum cf_keeper, the first three or'ed */
     struct cf_resident_bytes resident; /* not known: the core says nothing of any page */
 };

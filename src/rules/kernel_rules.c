@@ -1,8 +1,8 @@
 /*
  * What the kernel's own count adds to a verdict, where smaps or the files of a cgroup are at hand:
  * how much of the process other processes share, which file it is that is in memory, what the limit
- * is and how near. The report shows these sentences below the line of what is resident; the limit, and a
- * file that is most of it, stand in the headline too (judge.c).
+ * is and how near. The report shows these sentences below the line of what is resident; the limit,
+ * and a file that is most of it, stand in the headline too (judge.c).
  */
 #include "rules/rules.h"
 

@@ -38,8 +38,8 @@
     " AND arena_fixed_bytes > releasable_bytes + pinned_bytes"
 /* Caches belong to threads: fewer arenas would not empty them. */
 #define MUCH_CACHED                                                                                \
-    "caches > 0 AND cached_bytes >= 2 * " MIB " AND cached_bytes * 2 >= heap_resident_bytes"      \
-    " AND tcache_bytes * 2 >= cached_bytes"
+    "caches > 0 AND tcache_resident_bytes >= 2 * " MIB                                           \
+    " AND tcache_resident_bytes * 2 >= heap_resident_bytes"
 #define MUCH_KEPT                                                                                  \
     "retained_free_bytes >= 4 * " MIB " AND retained_percent >= 40"
 /* By malloc_trim(0), or not. */
@@ -76,6 +76,11 @@
 #define ABSENT                                                                                     \
     "[All live chunks together are {live_bytes:bytes}; {live_absent_bytes:bytes} of that is not "  \
     "in memory. ]"
+#define SIZES                                                                                      \
+    "[One size is most of it: {main_size_chunks:count} chunks of {main_size:bytes}, "              \
+    "{main_size_percent:percent}. ]"                                                               \
+    "[It is of many sizes: no one holds more than {many_sizes_percent:percent} of it. ]"
+#define IDLE "[ {main_idle_bytes:Amount} of what is free stands in arenas whose threads are gone.]"
 #define HOLDER "[Held by {main_holder:text}: nothing else keeps {holder_bytes:bytes} alive. ]"
 /* Who says that nothing points somewhere says where he could not look. */
 #define UNSEEN_ROOTS                                                                               \
@@ -283,10 +288,10 @@ const struct cf_rule cf_rules[] = {
     {
         .code = "cached", .verdict = "cached", .severity = "warning",
         .when = MUCH_CACHED,
-        .bytes = "cached_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
-        .title = "HELD BY THREAD CACHES: {cached_bytes:bytes} of {heap_resident_bytes:bytes} "
-                 "resident heap waits, freed, in the caches of {caches:count} thread{caches:s}"
-                 "[, {dead_caches:count} of them gone]; "
+        .bytes = "tcache_resident_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
+        .title = "HELD BY THREAD CACHES: {tcache_resident_bytes:bytes} of "
+                 "{heap_resident_bytes:bytes} resident heap waits, freed, in the caches of "
+                 "{caches:count} thread{caches:s}[, {dead_caches:count} of them gone]; "
                  "{live_resident_bytes:amount} is live.",
         .detail = NO_LEAK "Only its own thread can use what a cache holds; " TRIM_NOW ", since it "
                   "leaves caches alone, and fewer arenas would not change it.",
@@ -313,8 +318,8 @@ const struct cf_rule cf_rules[] = {
         .title = "FRAGMENTED: {retained_free_bytes:bytes} of {heap_resident_bytes:bytes} resident "
                  "heap is free, and {stuck_bytes:bytes} of it cannot go back: what is live or "
                  "cached stands on the same pages.",
-        .detail = NO_LEAK TRIM_NOW PINNED ". [{cache_pinned_bytes:Amount} is kept by cached chunks "
-                  "alone.]",
+        .detail = NO_LEAK TRIM_NOW PINNED "." IDLE
+                  "[ {cache_pinned_bytes:Amount} is kept by cached chunks alone.]",
         .advice = NULL,
         .sql = "SELECT * FROM v_page_keeper WHERE arena_id IS NULL ORDER BY dead_bytes DESC",
     },
@@ -325,8 +330,9 @@ const struct cf_rule cf_rules[] = {
         .title = "FREED, AND HELD IN TOPS: {retained_free_bytes:bytes} of "
                  "{heap_resident_bytes:bytes} resident heap is free, {top_resident_bytes:bytes} "
                  "of it at the upper ends of arenas, where malloc_trim(0) does not reach.",
-        .detail = NO_LEAK TRIM_NOW PINNED ". free() gives back the top of a thread's arena only "
-                  "beyond trim_threshold[ ({trim_threshold:bytes} here)].",
+        .detail = NO_LEAK TRIM_NOW PINNED "." IDLE
+                  " free() gives back the top of a thread's arena only beyond "
+                  "trim_threshold[ ({trim_threshold:bytes} here)].",
         .advice = "MALLOC_TRIM_THRESHOLD_=131072 (or mallopt(M_TRIM_THRESHOLD, 131072)) keeps the "
                   "threshold from growing, and with it mmap_threshold",
         .sql = "SELECT arena_id, bytes FROM v_waste WHERE class = 'top' ORDER BY bytes DESC",
@@ -337,7 +343,7 @@ const struct cf_rule cf_rules[] = {
         .bytes = "retained_free_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
         .title = "FREED BUT NOT RETURNED: {retained_free_bytes:bytes} of "
                  "{heap_resident_bytes:bytes} resident heap is free memory that glibc still holds.",
-        .detail = NO_LEAK TRIM_NOW PINNED ".",
+        .detail = NO_LEAK TRIM_NOW PINNED "." IDLE,
         .advice = NULL,
         .sql = "SELECT * FROM v_waterfall",
     },
@@ -362,7 +368,7 @@ const struct cf_rule cf_rules[] = {
         .bytes = "live_resident_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
         .title = "IN USE: {live_resident_bytes:bytes} of {heap_resident_bytes:bytes} resident heap "
                  "is live, in {live_chunks:count} chunks.",
-        .detail = ABSENT HOLDER KIND UNREACHED
+        .detail = SIZES ABSENT HOLDER KIND UNREACHED
                   "Free memory that glibc keeps is {retained_free_bytes:amount} "
                   "({retained_percent:percent}); " TRIM_NOW ". Whether all that is live should be, "
                   "one core cannot say.",
@@ -586,15 +592,49 @@ const struct cf_rule cf_rules[] = {
     {
         .code = "idle-arenas", .severity = "info",
         .when = "idle_arenas > 0 AND used_arenas > 1",
-        .bytes = "(SELECT sum(resident_bytes) FROM v_arena WHERE NOT is_main AND "
-                 "coalesce(threads, attached_threads) = 0)",
+        .bytes = "idle_resident_bytes",
         .confidence = "'high'", .exactness = AT_LEAST,
-        .title = "{idle_arenas:count} of {arenas:count} arenas serve no thread",
+        .title = "{idle_arenas:count} of {arenas:count} arenas serve no thread"
+                 "[; they hold {idle_resident_bytes:bytes}, {idle_free_bytes:amount} of it free]",
         .detail = "Their threads are gone; a new thread takes such an arena over before a new one "
                   "is made.",
         .advice = NULL,
         .sql = "SELECT arena_id, resident_bytes, live_bytes FROM v_arena WHERE NOT is_main AND "
                "coalesce(threads, attached_threads) = 0 ORDER BY resident_bytes DESC",
+    },
+    {
+        .code = "given-back", .severity = "info",
+        .when = "used_arenas > 0 AND " WORTH_IT("given_back_bytes"),
+        .bytes = "given_back_bytes",
+        .confidence = EVIDENCE, .exactness = "iif(residency_exact, 'exact', 'bound')",
+        .title = "{least_given_back:text}{given_back_bytes:bytes} more that malloc holds free is "
+                 "not in memory: given back to the kernel, or never touched",
+        .detail = "Address space of holes and tops; it costs no memory until it is used.",
+        .advice = NULL,
+        .sql = "SELECT sum(hole_bytes + top_bytes) - (SELECT retained_free_bytes FROM v_verdict) "
+               "FROM v_arena",
+    },
+    {
+        .code = "live-sizes", .severity = "info",
+        .when = "main_size_percent IS NOT NULL OR many_sizes_percent IS NOT NULL",
+        .bytes = "big_bytes", .confidence = "'high'", .exactness = "'exact'",
+        .title = "[One size is most of what is live: {main_size_chunks:count} chunk"
+                 "{main_size_chunks:s} of {main_size:bytes}, {main_size_percent:percent}]"
+                 "[Many sizes are live: no one holds more than {many_sizes_percent:percent} of it]",
+        .detail = "Sizes are those of chunks, header included.",
+        .advice = NULL,
+        .sql = "SELECT * FROM v_live_size LIMIT 10",
+    },
+    {
+        .code = "dead-sizes", .severity = "info",
+        .when = "dead_size_percent IS NOT NULL OR many_dead_percent IS NOT NULL",
+        .bytes = "NULL", .confidence = "'high'", .exactness = "'exact'",
+        .title = "[One size is most of what is free below the tops: {dead_size_chunks:count} "
+                 "chunk{dead_size_chunks:s} of {dead_size:bytes}, {dead_size_percent:percent}]"
+                 "[Many sizes are free: no one holds more than {many_dead_percent:percent} of it]",
+        .detail = "Free neighbours merge, so that these are the sizes of holes.",
+        .advice = NULL,
+        .sql = "SELECT * FROM v_dead_size LIMIT 10",
     },
     {
         .code = "witness-disagrees", .severity = "warning",

@@ -33,6 +33,8 @@ static int insert_waste_of(struct cf_insert *in, uint32_t arena_id,
         cf_insert_text(in, cf_waste_class_name(i));
         cf_insert_i64(in, i + 1);
         cf_insert_u64_if(in, sum->resident.known, sum->bytes[i]);
+        cf_insert_u64_if(in, sum->resident.known,
+                         i == CF_WASTE_CACHED ? sum->tcache_bytes : 0);
         status = cf_insert_row(in, err);
     }
     return status;
@@ -40,7 +42,8 @@ static int insert_waste_of(struct cf_insert *in, uint32_t arena_id,
 
 static int insert_waste(struct cf_db *db, const struct cf_waste *waste, struct cf_err *err) {
     CF_CLEANUP_INSERT struct cf_insert in = {0};
-    int status = cf_insert_begin(&in, db, "waste", "arena_id, class, class_order, bytes", err);
+    int status = cf_insert_begin(&in, db, "waste",
+                                 "arena_id, class, class_order, bytes, tcache_bytes", err);
     if (status == CF_OK)
         status = insert_waste_of(&in, UINT32_MAX, &waste->all, err);
     for (size_t i = 0; status == CF_OK && i < waste->nr_arenas; i++)

@@ -254,6 +254,20 @@ SELECT sum(bytes), heap_resident_bytes FROM v_waterfall, v_verdict
 GROUP BY heap_resident_bytes HAVING sum(bytes) IS NOT heap_resident_bytes
     AND (SELECT value FROM meta WHERE key = 'residency_source') <> 'none';
 
+--- caches and fastbins of the waterfall are not more than their chunks
+SELECT w.bytes, w.class, t.bytes, t.fast FROM v_waterfall w,
+    (SELECT (SELECT sum(bytes) FROM v_tcache) AS bytes, sum(fast_bytes) AS fast FROM v_arena) t
+WHERE (w.class = 'tcache' AND w.bytes > coalesce(t.bytes, 0))
+   OR (w.class = 'fastbin' AND w.bytes > coalesce(t.fast, 0));
+
+--- the two parts of the class cached are what it is, in each arena
+SELECT * FROM v_waste WHERE tcache_bytes > bytes OR (class <> 'cached' AND tcache_bytes <> 0);
+
+--- what is free and not in memory is not more than what the heaps have that is not in memory
+SELECT f.given_back_bytes, a.absent FROM v_fact f,
+    (SELECT sum(mapped_bytes - resident_bytes) AS absent FROM v_arena) a
+WHERE f.given_back_bytes > a.absent;
+
 --- the report's parts of memory sum to the budget
 SELECT m.mapped, b.mapped, m.resident, b.resident FROM
     (SELECT sum(mapped_bytes) mapped, sum(resident_bytes) resident FROM v_memory) m,

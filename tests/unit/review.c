@@ -31,7 +31,7 @@
 const char review_complete[] = META WHOLE RESIDENCY("holes", "1");
 const char review_zero_pages[] = META WHOLE RESIDENCY("zero-pages", "0");
 const char review_blind[] = META WHOLE RESIDENCY("none", "0")
-    "UPDATE waste SET bytes = NULL; UPDATE budget SET resident_bytes = NULL;"
+    "UPDATE waste SET bytes = NULL, tcache_bytes = NULL; UPDATE budget SET resident_bytes = NULL;"
     "UPDATE arena SET resident_bytes = NULL, releasable_bytes = NULL, pinned_bytes = NULL;";
 const char review_cut[] =
     META RESIDENCY("zero-pages", "0") "INSERT INTO meta (key, value) VALUES ('core_complete', 0), "
@@ -55,15 +55,16 @@ const char review_incident[] =
     "SELECT id, 0, id * 4096, main, 1, 1, threads, resident, resident, resident, 0, resident, "
     "chunks, live, 20, free, 0, 0, 10, cached, top, 0, overhead, holes, free + cached, largest, "
     "releasable, 0, 0, pinned, top, 20, free, 0, 0 FROM a;"
-    "INSERT INTO waste SELECT id, 'live', 1, live FROM a UNION ALL"
-    " SELECT id, 'overhead', 2, overhead FROM a UNION ALL"
-    " SELECT id, 'releasable', 3, releasable FROM a UNION ALL"
-    " SELECT id, 'pinned', 4, pinned FROM a UNION ALL"
-    " SELECT id, 'top', 5, top FROM a UNION ALL"
-    " SELECT id, 'cached', 6, cached FROM a UNION ALL"
-    " SELECT id, 'cache-pinned', 7, 0 FROM a UNION ALL"
-    " SELECT id, 'edge', 8, free - releasable - pinned FROM a;"
-    "INSERT INTO waste SELECT NULL, class, class_order, sum(bytes) FROM waste GROUP BY class;"
+    "INSERT INTO waste SELECT id, 'live', 1, live, 0 FROM a UNION ALL"
+    " SELECT id, 'overhead', 2, overhead, 0 FROM a UNION ALL"
+    " SELECT id, 'releasable', 3, releasable, 0 FROM a UNION ALL"
+    " SELECT id, 'pinned', 4, pinned, 0 FROM a UNION ALL"
+    " SELECT id, 'top', 5, top, 0 FROM a UNION ALL"
+    " SELECT id, 'cached', 6, cached, cached FROM a UNION ALL"
+    " SELECT id, 'cache-pinned', 7, 0, 0 FROM a UNION ALL"
+    " SELECT id, 'edge', 8, free - releasable - pinned, 0 FROM a;"
+    "INSERT INTO waste SELECT NULL, class, class_order, sum(bytes), sum(tcache_bytes)"
+    " FROM waste GROUP BY class;"
     "INSERT INTO budget (kind, label, is_anonymous, mappings, mapped_bytes, resident_bytes) VALUES"
     " ('malloc main heap', '', 1, 1, 524288, 524288),"
     " ('malloc arena heaps', '', 1, 2, 12058624, 12058624),"

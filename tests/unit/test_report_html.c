@@ -194,7 +194,7 @@ static const char large[] =
     "overhead_bytes, holes, hole_bytes, largest_hole_bytes, releasable_bytes, "
     "releasable_top_bytes, self_releasable_bytes, pinned_bytes FROM arena, n "
     "WHERE arena_id = 1 AND n.i BETWEEN 3 AND 1999;"
-    "INSERT INTO waste SELECT n.i, class, class_order, bytes + n.i FROM waste, n "
+    "INSERT INTO waste SELECT n.i, class, class_order, bytes + n.i, 0 FROM waste, n "
     "WHERE arena_id = 1 AND n.i BETWEEN 3 AND 1999;"
     "INSERT INTO heap (heap_id, arena_id, start, first_chunk, end, reserved_end, resident_bytes, "
     "live_chunks, live_bytes, free_chunks, free_bytes, fast_bytes, tcache_bytes, top_bytes, "

@@ -110,12 +110,13 @@ static void fill_tables(struct cf_db *db, const struct judged *judged) {
         must(db, sql);
     }
     (void)snprintf(sql, sizeof sql,
-                   "INSERT INTO waste (arena_id, class, class_order, bytes) VALUES"
-                   " (NULL, 'live', 1, %d << 20), (NULL, 'releasable', 3, %d << 20),"
-                   " (NULL, 'pinned', 4, %d << 20), (NULL, 'top', 5, %d << 20),"
-                   " (1, 'top', 5, %d << 20), (NULL, 'overhead', 2, 0), (NULL, 'cached', 6, 0),"
-                   " (NULL, 'cache-pinned', 7, 0), (NULL, 'edge', 8, 0), (1, 'overhead', 2, 0),"
-                   " (1, 'cached', 6, 0), (1, 'cache-pinned', 7, 0), (1, 'edge', 8, 0)",
+                   "INSERT INTO waste (arena_id, class, class_order, bytes, tcache_bytes) VALUES"
+                   " (NULL, 'live', 1, %d << 20, 0), (NULL, 'releasable', 3, %d << 20, 0),"
+                   " (NULL, 'pinned', 4, %d << 20, 0), (NULL, 'top', 5, %d << 20, 0),"
+                   " (1, 'top', 5, %d << 20, 0), (NULL, 'overhead', 2, 0, 0),"
+                   " (NULL, 'cached', 6, 0, 0), (NULL, 'cache-pinned', 7, 0, 0),"
+                   " (NULL, 'edge', 8, 0, 0), (1, 'overhead', 2, 0, 0), (1, 'cached', 6, 0, 0),"
+                   " (1, 'cache-pinned', 7, 0, 0), (1, 'edge', 8, 0, 0)",
                    judged->live, judged->releasable, judged->pinned, judged->top, judged->top);
     must(db, sql);
     (void)snprintf(sql, sizeof sql,
@@ -230,18 +231,55 @@ static const struct worth {
     {{NULL, 1, 70, 1, 0, 0, 1, 0},
      "INSERT INTO tcache VALUES (16, 0, 0, 7, 560), (32, NULL, 0, 0, 0)",
      "code = 'dead-caches'", 0},
+    /* fastbins are no thread's */
+    {{NULL, 40, 1, 0, 0, 0, 1, 0},
+     "UPDATE waste SET bytes = 4 << 20, tcache_bytes = 1 << 20 WHERE class = 'cached';"
+     "UPDATE budget SET resident_bytes = 5 << 20 WHERE kind LIKE 'malloc%';"
+     "INSERT INTO tcache VALUES (16, 0, 0, 9, 4000000)",
+     "code = 'cached'", 0},
     /* caches are no cost of arenas, and a verdict where they hold half of the heap */
     {{NULL, 40, 1, 0, 0, 0, 1, 0},
-     "UPDATE waste SET bytes = 4 << 20 WHERE class = 'cached';"
+     "UPDATE waste SET bytes = 4 << 20, tcache_bytes = 4 << 20 WHERE class = 'cached';"
      "UPDATE budget SET resident_bytes = 5 << 20 WHERE kind LIKE 'malloc%';"
      "UPDATE arena SET tcache_bytes = 100000; INSERT INTO tcache VALUES (16, 0, 0, 9, 4000000)",
      "finding_id = 1 AND code = 'cached' AND title LIKE '%4.0 MiB of 5.0 MiB%of 1 thread;%'",
      1},
     {{NULL, 40, 1, 0, 0, 0, 1, 0},
-     "UPDATE waste SET bytes = 4 << 20 WHERE class = 'cached';"
+     "UPDATE waste SET bytes = 4 << 20, tcache_bytes = 4 << 20 WHERE class = 'cached';"
      "UPDATE budget SET resident_bytes = 9 << 20 WHERE kind LIKE 'malloc%';"
      "UPDATE arena SET tcache_bytes = 100000; INSERT INTO tcache VALUES (16, 0, 0, 9, 4000000)",
      "code IN ('cached', 'arena-blowup')", 0},
+    /* what is free and not in memory costs nothing */
+    {{NULL, 1, 70, 4, 0, 0, 1, 0}, "UPDATE arena SET hole_bytes = 24 << 20",
+     "code = 'given-back' AND bytes = 20 << 20 AND exactness = 'exact' AND title LIKE '20.0 MiB%'",
+     1},
+    {{NULL, 1, 70, 4, 0, 0, 1, 0}, "UPDATE arena SET hole_bytes = 5 << 20", "code = 'given-back'",
+     0},
+    /* one size, or many, and only where they matter */
+    {{NULL, 1, 70, 4, 0, 0, 1, 0}, "INSERT INTO size_class VALUES (0, 'live', 16384, 3584),"
+     " (0, 'live', 64, 10)",
+     "code = 'live-sizes' AND title LIKE 'One size%: 3,584 chunks of 16.0 KiB, 80.0 _'", 1},
+    {{NULL, 1, 70, 4, 0, 0, 1, 0}, "INSERT INTO size_class VALUES (0, 'live', 16384, 1792)",
+     "code = 'live-sizes' AND title LIKE 'Many sizes are live: no one holds more than 40.0 _ of %'",
+     1},
+    {{NULL, 1, 3, 67, 0, 0, 1, 0}, "INSERT INTO size_class VALUES (0, 'live', 16384, 100)",
+     "code = 'live-sizes'", 0},
+    {{NULL, 1, 3, 67, 0, 0, 1, 0}, "UPDATE arena SET hole_bytes = 67 << 20;"
+     "INSERT INTO size_class VALUES (0, 'free', 4096, 50), (0, 'tcache', 32, 10)",
+     "code = 'dead-sizes' AND title LIKE 'One size%below the tops: 50 chunks of 4.0 KiB, 99.8 _'",
+     1},
+    /* arenas of threads that are gone: what they hold, and in the verdict where it is much */
+    {{NULL, 2, 3, 25, 1, 0, 1, 0},
+     "UPDATE arena SET attached_threads = 0, resident_bytes = 9 << 20 WHERE arena_id = 1;"
+     "INSERT INTO waste VALUES (1, 'live', 1, 1 << 20, 0)",
+     "code = 'idle-arenas' AND bytes = 9 << 20 AND title LIKE '1 of 2 arenas serve no thread; they "
+     "hold 9.0 MiB, 8.0 MiB of it free' AND (SELECT detail FROM v_finding WHERE finding_id = 1)"
+     " LIKE '%8.0 MiB of what is free stands in arenas whose threads are gone.%'", 1},
+    {{NULL, 2, 3, 25, 1, 0, 1, 0},
+     "UPDATE arena SET attached_threads = 0, resident_bytes = 2 << 20 WHERE arena_id = 1;"
+     "INSERT INTO waste VALUES (1, 'live', 1, 1 << 20, 0)",
+     "code = 'idle-arenas' AND NOT EXISTS (SELECT 1 FROM v_finding WHERE detail LIKE"
+     " '%threads are gone.%' AND finding_id = 1)", 1},
     /* a leak counts as far as it is in memory, and gives back no more */
     {{NULL, 1, 10, 0, 0, 1, 1, 40},
      "UPDATE arena SET live_bytes = 40 << 20; UPDATE leak SET resident_bytes = 9 << 20",
