@@ -108,6 +108,38 @@ SELECT anomaly_id, source, code, is_corruption, arena_id, heap_id,
             AND f.function IS NOT NULL ORDER BY f.frame LIMIT 1) AS function
 FROM anomaly;
 
+-- The first corruption, for whoever looks for its writer: one row, or none.
+CREATE TABLE damage (
+    kind TEXT NOT NULL,
+    address INTEGER,
+    suspect_address INTEGER,
+    suspect_size INTEGER,
+    suspect_state TEXT,
+    suspect_type TEXT,
+    overrun_bytes INTEGER,
+    holder TEXT
+);
+
+CREATE VIEW v_damage AS
+SELECT kind, address, iif(address IS NULL, NULL, printf('0x%x', address)) AS address_hex,
+       suspect_address, iif(suspect_address IS NULL, NULL, printf('0x%x', suspect_address))
+           AS suspect_address_hex,
+       suspect_size, suspect_state, suspect_type, holder, overrun_bytes
+FROM damage;
+
+INSERT INTO doc (object, "column", unit, text) VALUES
+('v_damage', '', '', 'One row where the heap is corrupt: the first place that was hit, and the chunk from which it may have been written.'),
+('v_damage', 'kind', 'text', 'header: of a chunk or the top, overwritten; zero-byte, byte: only the lowest byte of its size, with 0 (as a text that is one byte too long leaves it) or another value; dead-chunk: the links or size that malloc keeps in a free chunk, behind a header that is whole; list-head: a list leads to no chunk, since the link of one that was taken from it had been overwritten; freed-twice; other.'),
+('v_damage', 'address', 'address', 'Header of the chunk that was hit; the arena or cache of a list-head; NULL: none is named.'),
+('v_damage', 'address_hex', 'hex', 'address as text.'),
+('v_damage', 'suspect_address', 'address', 'Header of the chunk right below: who writes past its end writes there. NULL: there is none.'),
+('v_damage', 'suspect_address_hex', 'hex', 'suspect_address as text.'),
+('v_damage', 'suspect_size', 'bytes', 'Its size, header included.'),
+('v_damage', 'suspect_state', 'text', 'Its state, as in v_chunk.'),
+('v_damage', 'suspect_type', 'text', 'What kind of object it is; NULL until known.'),
+('v_damage', 'holder', 'text', 'What holds it; NULL until known.'),
+('v_damage', 'overrun_bytes', 'bytes', 'By how much it was overrun, at least; NULL: it was not, or nothing is known.');
+
 INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_anomaly', '', '', 'One row for each thing that does not add up, in the core file or in the heap.'),
 ('v_anomaly', 'anomaly_id', 'id', 'From 1: the file''s first, then the address space''s, the heap''s, and those of symbols.'),

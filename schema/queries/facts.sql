@@ -268,21 +268,30 @@ FROM (SELECT count(*) AS anomalies, count(*) FILTER (WHERE is_corruption) AS cor
                                     'segment-count-lost', 'no-segments')) AS damaged_tables
     FROM anomaly) a;
 
--- Where the first damage is, and the nearest chunk below it, which is the suspect. Sums that do
--- not add up name their arena: a chunk says more.
-UPDATE fact SET damaged_address = printf('0x%x', d.address)
+-- Where the first damage is, and the chunk below it, which is the suspect where it was overrun.
+UPDATE fact SET damaged_address = printf('0x%x', a.address)
 FROM (SELECT address FROM anomaly WHERE is_corruption AND address IS NOT NULL
-    ORDER BY address IN (SELECT address FROM arena), anomaly_id LIMIT 1) d;
+    ORDER BY address IN (SELECT address FROM arena), anomaly_id LIMIT 1) a;
 
-UPDATE fact SET suspect_address = c.user_address_hex, suspect_size = c.size_bytes,
-    suspect_state = c.state
-FROM (SELECT (SELECT address FROM chunk WHERE address < d.address AND address >= d.start
-              ORDER BY address DESC LIMIT 1) AS address
-    FROM (SELECT a.address, (SELECT iif("end" > a.address, start, NULL) FROM heap
-                             WHERE start <= a.address ORDER BY start DESC LIMIT 1) AS start
-        FROM anomaly a WHERE a.is_corruption AND a.address IS NOT NULL
-        ORDER BY a.address IN (SELECT address FROM arena), a.anomaly_id LIMIT 1) d) s, v_chunk c
-WHERE c.address = s.address;
+UPDATE fact SET damaged_address = coalesce(address_hex, damaged_address),
+    damage_words = CASE d.kind
+        WHEN 'header' THEN 'The header at ' || d.address_hex || ' was overwritten, probably from'
+            || ' below.'
+        WHEN 'zero-byte' THEN 'The lowest byte of the size at ' || d.address_hex || ' is 0, as a'
+            || ' text leaves it that is one byte too long for the block below.'
+        WHEN 'byte' THEN 'The lowest byte of the size at ' || d.address_hex || ' was overwritten,'
+            || ' probably from below.'
+        WHEN 'dead-chunk' THEN 'What malloc keeps in the free chunk at ' || d.address_hex
+            || ' was overwritten, and its header was not: something wrote there after free().'
+        WHEN 'list-head' THEN 'The list of free chunks at ' || d.address_hex || ' leads to where'
+            || ' none is: the link of a chunk that was taken from it had been overwritten.'
+        WHEN 'freed-twice' THEN 'The chunk at ' || d.address_hex || ' was freed twice.' END,
+    suspect_address = printf('0x%x', d.suspect_address
+        + (SELECT value / 4 FROM meta WHERE key = 'word_bits')),
+    suspect_size = d.suspect_size, suspect_state = d.suspect_state,
+    suspect_type = d.suspect_type, suspect_holder = d.holder, overrun_bytes = d.overrun_bytes
+FROM v_damage d;
+UPDATE fact SET suspect_address = NULL WHERE suspect_size IS NULL;
 
 UPDATE fact SET crash_tid = t.tid
 FROM (SELECT tid FROM thread WHERE is_crashing ORDER BY thread_id LIMIT 1) t

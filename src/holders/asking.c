@@ -153,10 +153,12 @@ static int ask_chunks(const struct cf_context *ctx, struct cf_asking *asking,
     return ask_survey(asking, survey, err);
 }
 
-int cf_asking_choose(const struct cf_context *ctx, struct cf_asking *asking,
+int cf_asking_choose(const struct cf_context *ctx, struct cf_asking *asking, uint64_t suspect,
                      const struct cf_mark *mark, const struct cf_kept *kept,
                      const struct cf_types *types, struct cf_err *err) {
-    int status = ask_top_pins(asking, &kept->top_pins, err);
+    int status = suspect != 0 ? ask(asking, suspect, 0, err) : CF_OK;
+    if (status == CF_OK)
+        status = ask_top_pins(asking, &kept->top_pins, err);
     if (status == CF_OK)
         status = ask_page_pins(asking, kept->page_pins, err);
     if (status == CF_OK)

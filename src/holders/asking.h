@@ -29,8 +29,9 @@ struct cf_asking {
     CF_ARRAY(struct cf_asked) rows; /* a chunk may be here more than once */
 };
 
-/* `asking` is all zero. CF_ENOMEM, CF_ECANCELLED. End with cf_asking_fini(). */
-int cf_asking_choose(const struct cf_context *ctx, struct cf_asking *asking,
+/* `asking` is all zero; `suspect` is a chunk to ask about in any case, or 0. CF_ENOMEM,
+ * CF_ECANCELLED. End with cf_asking_fini(). */
+int cf_asking_choose(const struct cf_context *ctx, struct cf_asking *asking, uint64_t suspect,
                      const struct cf_mark *mark, const struct cf_kept *kept,
                      const struct cf_types *types, struct cf_err *err);
 /* Adds samples of the types of memory (holders/belong.h) that hold the most. */

@@ -96,8 +96,8 @@ int cf_holding_find(const struct cf_context *ctx, const struct cf_holding_input 
     holding->labels = (struct cf_labels){input->reach, types, input->naming, &holding->objects};
     int status = cf_objects_open(&holding->objects, &objects, err);
     if (status == CF_OK)
-        status = cf_asking_choose(ctx, &holding->asking, input->reach->mark, input->kept, types,
-                                  err);
+        status = cf_asking_choose(ctx, &holding->asking, input->suspect, input->reach->mark,
+                                  input->kept, types, err);
     if (status == CF_OK)
         status = name_memory(ctx, input, holding, err);
     if (status == CF_OK)

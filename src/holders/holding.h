@@ -47,6 +47,7 @@ struct cf_holding_input {
     const struct cf_reach *reach;
     const struct cf_kept *kept;
     const struct cf_naming *naming;
+    uint64_t suspect; /* a chunk to ask about before all else; 0: none */
     const struct cf_claims *claims; /* whose mappings are whose; sealed */
 };
 

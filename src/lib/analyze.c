@@ -20,6 +20,7 @@
 #include "lib/process.h"
 #include "lib/reading.h"
 #include "lib/standing.h"
+#include "ptmalloc/damage.h"
 #include "rules/rules.h"
 #include "store/rows.h"
 #include "store/store.h"
@@ -33,6 +34,7 @@ struct run {
     struct cf_store *store;
     struct cf_reading reading;
     struct cf_frames *frames;
+    struct cf_damage damage;
     struct cf_kept kept;
     struct cf_sizes *sizes;
     struct cf_holes *holes;
@@ -161,6 +163,9 @@ static int analyze_heap(struct run *run, struct cf_err *err) {
     const struct cf_holding_input holding = {
         .mem = run->reading.mem, .pt = pt, .modules = run->reading.modules, .reach = run->reach,
         .kept = &run->kept, .naming = &run->naming, .claims = &run->process.claims,
+        .suspect = run->damage.has_below && run->damage.below.state == CF_CHUNK_LIVE
+                       ? run->damage.below.addr
+                       : 0,
     };
     if (status == CF_OK && run->reach != NULL)
         status = cf_holding_find(run->ctx, &holding, run->types, &run->holding, err);
@@ -207,6 +212,8 @@ static int store_tables(struct run *run, enum cf_outcome outcome, struct cf_err 
         status = cf_rows_types(db, run->types, err);
     if (status == CF_OK)
         status = cf_rows_kept(db, &run->kept, err);
+    if (status == CF_OK)
+        status = cf_rows_damage(db, pt, &run->damage, run->types, err);
     if (status == CF_OK && run->reach != NULL)
         status = cf_rows_holders(db, &run->holding, err);
     if (status == CF_OK && run->reach != NULL)
@@ -260,6 +267,8 @@ static int analyze(struct run *run, const char *db_path, enum cf_outcome *out, s
                                 err);
     if (status == CF_OK)
         status = cf_standing_judge(run->ctx, &run->reading, run->frames, err);
+    if (status == CF_OK)
+        cf_damage_find(run->reading.pt, &run->damage);
     if (status == CF_OK)
         status = analyze_heap(run, err);
     status = cf_reading_settle(&run->reading, status, err);

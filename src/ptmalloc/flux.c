@@ -130,14 +130,6 @@ struct hands {
     int64_t bytes;
 };
 
-static bool is_linked(const struct cf_ptmalloc *pt, uint64_t addr) {
-    uint64_t word = pt->word_bytes, fd, bk, back, forth;
-    return cf_mem_word(pt->mem, addr + 2 * word, &fd) &&
-           cf_mem_word(pt->mem, addr + 3 * word, &bk) &&
-           cf_mem_word(pt->mem, fd + 3 * word, &back) && back == addr &&
-           cf_mem_word(pt->mem, bk + 2 * word, &forth) && forth == addr;
-}
-
 static void add_hand(const struct judge *judge, uint32_t arena_id, uint64_t addr,
                      struct hands *hands) {
     const struct cf_ptmalloc *pt = judge->pt;
@@ -153,7 +145,7 @@ static void add_hand(const struct judge *judge, uint32_t arena_id, uint64_t addr
     if (!cf_walked_chunk(pt, addr, arena_id, &met) || addr == pt->arenas.items[arena_id].top)
         return; /* a bin's head stands in the heap too, and is linked; a top is on no list */
     bool is_free = cf_walked_state(pt, met, addr) == CF_CHUNK_FREE;
-    if (is_free == is_linked(pt, addr))
+    if (is_free == cf_is_linked(pt, addr))
         return;
     hands->addrs[hands->nr++] = addr;
     hands->chunks += is_free ? 1 : -1;
@@ -163,7 +155,7 @@ static void add_hand(const struct judge *judge, uint32_t arena_id, uint64_t addr
 /* On a list, and not a chunk to the walk: either saw it first. */
 static bool is_unmet(const struct cf_ptmalloc *pt, const struct cf_anomaly *row) {
     return strcmp(row->code, "binned-not-met") == 0 ||
-           (strcmp(row->code, "bad-chunk-size") == 0 && is_linked(pt, row->addr));
+           (strcmp(row->code, "bad-chunk-size") == 0 && cf_is_linked(pt, row->addr));
 }
 
 /* A remainder that is on its list before it has a header: the lists counted it, by what stood

@@ -35,13 +35,18 @@ struct list {
     uint64_t bytes;
 };
 
-static void note(const struct list *list, const char *code, uint64_t addr, const char *detail) {
+static void note_at(const struct list *list, const char *code, uint64_t addr, bool in_complete,
+                    const char *detail) {
     static const char *const kinds[] = {"fast", "unsorted", "small", "large"};
     cf_anomalies_add(&list->ledger->anomalies,
                      &(struct cf_anomaly){.code = code, .arena_id = list->arena->id,
                                           .heap_id = UINT32_MAX, .addr = addr,
-                                          .in_complete = !cf_is_absent(list->pt, addr)},
+                                          .in_complete = in_complete},
                      "%s bin %u: %s", kinds[list->kind], list->index, detail);
+}
+
+static void note(const struct list *list, const char *code, uint64_t addr, const char *detail) {
+    note_at(list, code, addr, !cf_is_absent(list->pt, addr), detail);
 }
 
 void cf_ledger_keep(struct cf_ledger *ledger, const struct cf_bin *bin) {
@@ -194,6 +199,15 @@ static bool is_half_made(const struct cf_ptmalloc *pt, const struct follower *f,
     return false;
 }
 
+/* fd leads to where nothing can be read. The row names the chunk that has it, or the arena: what
+ * it says may be any bytes of the program. */
+static void note_lost(const struct list *list, const struct follower *f) {
+    bool is_absent = cf_is_absent(list->pt, f->addr);
+    uint64_t holder = f->back == f->head ? list->arena->addr : f->back;
+    note_at(list, is_absent ? "binned-unreadable" : "bin-link", holder, !is_absent,
+            is_absent ? "the chunk behind it is not in the core" : "fd leads to where nothing is");
+}
+
 /* One chunk of a doubly linked bin. False: the list ends here, or cannot be followed. */
 static inline bool take_binned(const struct turns *turns, const struct team *team,
                                struct follower *f) {
@@ -207,7 +221,7 @@ static inline bool take_binned(const struct turns *turns, const struct team *tea
         return false;
     }
     if (!read_header(pt, f, &header)) {
-        note(list, "binned-unreadable", f->addr, "its chunk is not in the core");
+        note_lost(list, f);
         return false;
     }
     if (header.bk != f->back && !is_half_made(pt, f, header.bk)) {

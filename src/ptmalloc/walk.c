@@ -114,18 +114,24 @@ static void add_links(struct walk *walk, uint64_t addr, uint64_t bytes) {
         walk->sums->is_doubtful = true;
 }
 
-/* What PREV_INUSE of the header at `addr` says of the chunk before it. */
+/* What PREV_INUSE of the header at `addr` says of the chunk before it: it is free, and its size
+ * stands there once more. Where it does not, and no list has the chunk either, the flag was
+ * cleared: by a text that is one byte too long, or by free(), which has the chunk in hand. */
 static void judge_previous(struct walk *walk, uint64_t addr, uint64_t word) {
     uint64_t prev_size;
     if (walk->previous == 0 || word & PREV_INUSE)
+        return;
+    bool is_told = cf_word_view_get(&walk->view, addr, &prev_size);
+    bool lies = is_told && prev_size != walk->previous_size;
+    if (lies)
+        note(walk, "prev-size", addr, true, "prev_size disagrees with the free chunk before it",
+             prev_size);
+    if (lies && !cf_is_linked(walk->pt, walk->previous))
         return;
     cf_chunkmap_set_state(walk->pt->map, walk->heap, walk->previous, CF_CHUNK_FREE);
     walk->free_chunks++;
     walk->free_bytes += walk->previous_size;
     add_links(walk, walk->previous, walk->previous_size);
-    if (cf_word_view_get(&walk->view, addr, &prev_size) && prev_size != walk->previous_size)
-        note(walk, "prev-size", addr, true, "prev_size disagrees with the free chunk before it",
-             prev_size);
 }
 
 static uint64_t take_top(struct walk *walk, uint64_t addr, uint64_t word) {

@@ -90,8 +90,9 @@
 #define TRIM_NOW "malloc_trim(0) would return {releasable_bytes:amount} now"
 #define CRASHED "[, in thread {crash_tid:text}][, {crash_frames:text}]"
 #define SUSPECT                                                                                    \
-    "[The header at {damaged_address:text} was overwritten, probably from below: there stands a "  \
-    "{suspect_state:text} chunk of {suspect_size:bytes} (malloc returned {suspect_address:text}). ]"
+    "[{damage_words:text} ][Below stands a {suspect_state:text} chunk of {suspect_size:bytes} "    \
+    "(malloc returned {suspect_address:text}), overrun by at least {overrun_bytes:bytes}. ]"       \
+    "[It is {suspect_type:text}. ][It hangs on {suspect_holder:text}. ]"
 #define STILL_EXACT                                                                                \
     "malloc holds {heap_resident_bytes:amount}, {live_resident_bytes:amount} of it live: exact "   \
     "but for what stands at the damage."

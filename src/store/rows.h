@@ -21,6 +21,7 @@
 #include "corefrag.h"
 #include "libc/tunables.h"
 #include "libc/witness.h"
+#include "ptmalloc/damage.h"
 #include "ptmalloc/heap.h"
 #include "store/db.h"
 #include "store/insert.h"
@@ -99,6 +100,10 @@ int cf_rows_groups(struct cf_db *db, const struct cf_holding *holding, struct cf
 /* rows_malloc.c: anomaly, of the core, its address space, the heap and the second witness. */
 int cf_rows_anomaly(struct cf_db *db, const struct cf_ptmalloc *pt,
                     const struct cf_witness *witness, struct cf_err *err);
+
+/* damage: the first corruption; its suspect's type where `types` is not NULL. */
+int cf_rows_damage(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf_damage *damage,
+                   struct cf_types *types, struct cf_err *err);
 
 /* What meta says besides what the objects know. */
 struct cf_meta {

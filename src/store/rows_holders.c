@@ -21,6 +21,7 @@ static int add_summary(struct cf_db *db, uint64_t chunk, const char *summary, st
         "UPDATE top_pin SET holder = ?2 WHERE address = ?1",
         "UPDATE page_pin SET holder = ?2 WHERE sample_address = ?1",
         "UPDATE type SET holder = ?2 WHERE sample_address = ?1",
+        "UPDATE damage SET holder = ?2 WHERE suspect_address = ?1",
     };
     int status = CF_OK;
     for (size_t i = 0; i < sizeof updates / sizeof *updates && status == CF_OK; i++) {

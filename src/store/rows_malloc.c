@@ -324,3 +324,27 @@ int cf_rows_anomaly(struct cf_db *db, const struct cf_ptmalloc *pt,
         status = insert_contradiction(&in, &witness->contradictions[i], err);
     return status;
 }
+
+int cf_rows_damage(struct cf_db *db, const struct cf_ptmalloc *pt, const struct cf_damage *damage,
+                   struct cf_types *types, struct cf_err *err) {
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    const struct cf_chunk *below = &damage->below;
+    bool has_type = types != NULL && damage->has_below && below->state == CF_CHUNK_LIVE;
+    if (damage->kind == CF_DAMAGE_NONE || !cf_core_vouches(cf_mem_core(cf_malloc_mem(
+                                              cf_ptmalloc_malloc(pt)))))
+        return CF_OK;
+    int status = cf_insert_begin(&in, db, "damage",
+                                 "kind, address, suspect_address, suspect_size, suspect_state,"
+                                 " suspect_type, overrun_bytes",
+                                 err);
+    if (status != CF_OK)
+        return status;
+    cf_insert_text(&in, cf_damage_kind_name(damage->kind));
+    cf_insert_u64_if(&in, damage->addr != 0, damage->addr);
+    cf_insert_u64_if(&in, damage->has_below, below->addr);
+    cf_insert_u64_if(&in, damage->has_below, below->bytes);
+    cf_insert_text(&in, damage->has_below ? cf_chunk_state_name(below->state) : NULL);
+    cf_insert_text(&in, has_type ? cf_types_name(types, cf_types_at(types, below->addr)) : NULL);
+    cf_insert_u64_if(&in, damage->overrun_bytes > 0, damage->overrun_bytes);
+    return cf_insert_row(&in, err);
+}

@@ -20,7 +20,8 @@ struct damaged {
 #define CORRUPT "(SELECT code FROM v_verdict) = 'corrupt' AND "
 #define SAYS(text) "(SELECT headline FROM v_verdict) LIKE '%" text "%'"
 #define SUSPECT "(SELECT suspect_size FROM v_fact) = 2016 AND "                                    \
-                "(SELECT suspect_state FROM v_fact) = 'live' AND "
+                "(SELECT suspect_state FROM v_fact) = 'live' AND "                                 \
+                "(SELECT detail FROM v_finding LIMIT 1) LIKE '%overrun by at least 32 B%' AND "
 /* What an operation leaves has a thread that is at it. */
 #define NOT_CORRUPT "(SELECT code FROM v_verdict) <> 'corrupt' AND NOT EXISTS (SELECT 1 FROM"      \
                     " v_anomaly WHERE source = 'heap' AND code <> 'mmapped-count' AND"             \
@@ -103,16 +104,22 @@ struct spoiled {
 static const struct spoiled spoils[] = {
     {"a zero beyond 2000 bytes", {"live", "2000", "0"}, true},
     {"a zero beyond 24 bytes", {"live", "24", "0"}, true},
+    {"a zero beyond 248 bytes", {"live", "248", "0"}, true},
+    {"a byte beyond 2000 bytes", {"live", "2000", "1"}, true},
+    {"a byte beyond 40 bytes", {"live", "40", "1"}, true},
     {"8 beyond 40 bytes", {"live", "40", "8"}, true},
     {"24 beyond 24 bytes", {"live", "24", "24"}, true},
     {"24 beyond 2000 bytes", {"live", "2000", "24"}, true},
     {"8 beyond, and it is freed", {"live", "2000", "8", "on"}, true},
     {"a zero into a cached chunk", {"cached", "40", "0"}, true},
+    {"a byte into a cached chunk", {"cached", "24", "1"}, true},
     {"8 into a cached chunk", {"cached", "40", "8"}, true},
     {"24 into a cached chunk", {"cached", "40", "24"}, true},
+    {"a byte into a fast chunk", {"fast", "40", "1"}, true},
     {"8 into a fast chunk", {"fast", "40", "8"}, true},
     {"24 into a fast chunk", {"fast", "40", "24"}, true},
     {"a zero into an unsorted chunk", {"unsorted", "2000", "0"}, true},
+    {"a byte into an unsorted chunk", {"unsorted", "2000", "1"}, true},
     {"8 into an unsorted chunk", {"unsorted", "2000", "8"}, true},
     {"24 into an unsorted chunk, and on", {"unsorted", "2000", "24", "on"}, true},
     {"8 into a small chunk", {"small", "200", "8"}, true},
@@ -135,16 +142,33 @@ static const struct spoiled spoils[] = {
     {"nothing, and on", {"nothing", "40", "0", "on"}, false},
 };
 
-/* The places that the program told, as v_fact has them: header of the one, user memory of the
- * other. */
-static void assert_places(const struct e2e_run *run, const char *text, const char *name) {
+static const char *wanted_damage(const struct spoiled *spoiled) {
+    const char *how = spoiled->arguments[0], *bytes = spoiled->arguments[2];
+    if (strncmp(how, "link", 4) == 0)
+        return "kind = 'dead-chunk' AND suspect_address IS NULL AND overrun_bytes IS NULL";
+    if (strncmp(how, "twice", 5) == 0)
+        return "kind = 'freed-twice' AND suspect_address IS NULL AND overrun_bytes IS NULL";
+    if (strcmp(bytes, "0") == 0)
+        return "kind = 'zero-byte' AND overrun_bytes = 1";
+    if (strcmp(bytes, "1") == 0)
+        return "kind = 'byte' AND overrun_bytes = 1";
+    return strcmp(bytes, "8") == 0 ? "kind = 'header' AND overrun_bytes = 8"
+                                   : "kind = 'header' AND overrun_bytes = 24";
+}
+
+/* The places that the program told, header of the one and of the other. */
+static void assert_places(const struct e2e_run *run, const char *text,
+                          const struct spoiled *spoiled) {
     unsigned long long hit, overrun;
     assert_int_equal(sscanf(text, "%llx %llx", &hit, &overrun), 2);
-    char *sql = sqlite3_mprintf("SELECT damaged_address = '0x%llx' AND suspect_address = '0x%llx'"
-                                " FROM v_fact", hit, overrun + 16);
+    char *sql = sqlite3_mprintf("SELECT address = %lld AND coalesce(suspect_address, %lld) = %lld"
+                                " AND coalesce(suspect_state, 'live') = 'live' AND %s AND"
+                                " address_hex = (SELECT damaged_address FROM v_fact) FROM v_damage",
+                                hit, overrun, overrun, wanted_damage(spoiled));
     if (e2e_number(run->db, sql, -1) != 1) {
         e2e_print_rows(run->db, "SELECT code, address, detail FROM v_anomaly");
-        fail_msg("%s: %s", name, sql);
+        e2e_print_rows(run->db, "SELECT * FROM v_damage");
+        fail_msg("%s: %s", spoiled->name, sql);
     }
     sqlite3_free(sql);
 }
@@ -169,7 +193,7 @@ static void run_spoiled(void **state) {
     assert_true(e2e_open(&run));
     assert_int_equal(e2e_number(run.db, "SELECT code = 'corrupt' FROM v_verdict", -1), !is_sound);
     if (spoiled->has_place)
-        assert_places(&run, told, spoiled->name);
+        assert_places(&run, told, spoiled);
     free(told);
     e2e_end(&run);
 }

@@ -13,6 +13,7 @@
 
 #include "fake_heap.h"
 #include "ptmalloc/binsum.h"
+#include "ptmalloc/damage.h"
 #include "ptmalloc/heap.h"
 #include "ptmalloc/planes.h"
 
@@ -294,6 +295,58 @@ static void a_broken_link_of_the_cached_is_its_holders(void **state) {
     assert_true(nr_plain > 0 && nr_mangled > 0);
 }
 
+/* A live chunk with another one right below it. */
+static const struct fake_chunk *live_above_live(const struct fake_heap *heap,
+                                                const struct fake_chunk **below) {
+    for (unsigned i = 1; i < heap->nr_chunks - heap->nr_mmapped; i++)
+        for (unsigned k = 0; k < heap->nr_chunks - heap->nr_mmapped; k++) {
+            *below = &heap->chunks[k];
+            if (heap->chunks[i].state == CF_CHUNK_LIVE && (*below)->state == CF_CHUNK_LIVE &&
+                (*below)->addr + (*below)->bytes == heap->chunks[i].addr)
+                return &heap->chunks[i];
+        }
+    return NULL;
+}
+
+static void an_overrun_has_its_place_its_suspect_and_its_length(void **state) {
+    static const unsigned lengths[] = {0, 1, 3, 4, 8, 20}; /* 0: a byte that is zero */
+    enum { NR_LENGTHS = sizeof lengths / sizeof *lengths };
+    (void)state;
+    for (unsigned i = 0; i < 2 * NR_RELEASES * NR_LENGTHS; i++) {
+        struct walked walked;
+        unsigned word = i % 2 == 0 ? 8 : 4, length = lengths[i / 2 % NR_LENGTHS];
+        set_up(&walked, word, releases[i / 2 / NR_LENGTHS]);
+        const struct fake_chunk *below, *hit = live_above_live(&walked.heap, &below);
+        assert_non_null(hit);
+        synth_fill(walked.fake.synth, hit->addr + 2 * word, 0x5a, 2 * word); /* its own content */
+        synth_fill(walked.fake.synth, hit->addr + word, length == 0 ? 0 : 'A',
+                   length == 0 ? 1 : length);
+        walk(&walked);
+        struct cf_damage damage;
+        cf_damage_find(walked.pt, &damage);
+        if (length != 1) { /* which may leave a size that can be */
+            assert_int_equal(damage.kind, length == 0 ? CF_DAMAGE_ZERO_BYTE : CF_DAMAGE_HEADER);
+            assert_int_equal(damage.addr, hit->addr);
+            assert_true(damage.has_below);
+            assert_int_equal(damage.below.addr, below->addr);
+            assert_int_equal(damage.below.state, CF_CHUNK_LIVE);
+            assert_int_equal(damage.overrun_bytes, length == 0 ? 1 : length);
+        }
+        tear_down(&walked);
+    }
+}
+
+static void a_sound_heap_has_no_damage(void **state) {
+    (void)state;
+    struct walked walked;
+    struct cf_damage damage;
+    set_up(&walked, 8, "2.36");
+    walk(&walked);
+    cf_damage_find(walked.pt, &damage);
+    assert_int_equal(damage.kind, CF_DAMAGE_NONE);
+    tear_down(&walked);
+}
+
 static void a_chunk_that_only_links_to_itself_is_not_binned(void **state) {
     (void)state;
     for (unsigned word = 4; word <= 8; word += 4) {
@@ -341,6 +394,8 @@ int main(void) {
         cmocka_unit_test(only_late_releases_may_count_too_much),
         cmocka_unit_test(a_link_that_does_not_lead_back_is_found),
         cmocka_unit_test(a_broken_link_of_the_cached_is_its_holders),
+        cmocka_unit_test(an_overrun_has_its_place_its_suspect_and_its_length),
+        cmocka_unit_test(a_sound_heap_has_no_damage),
         cmocka_unit_test(a_chunk_that_only_links_to_itself_is_not_binned),
         cmocka_unit_test(a_size_has_its_bin),
         cmocka_unit_test(false_blocks_are_dropped_where_only_they_can_be),
