@@ -209,6 +209,28 @@ static void the_limit_stands_in_the_headline(void **state) {
     e2e_end(&run);
 }
 
+/* The waterfall is every resident byte of malloc, whatever was asked for. */
+static void each_option_leaves_the_waterfall_whole(void **state) {
+    (void)state;
+    static char *const options[][2] = {
+        {"--chunks", "none"}, {"--no-reach", NULL},        {"--cpus", "3"}, {"--threads", "1"},
+        {"--previews", NULL}, {"--smaps", "stopped.smaps"}, {"--cgroup", "group"},
+    };
+    if (!make_core("", E2E_ANY))
+        skip();
+    make_group();
+    put("memory.max", "419430400\n");
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        analyze(options[i][0], options[i][1]);
+        print_message("%s\n", options[i][0]);
+        e2e_no_rows(run.db, "SELECT sum(bytes) AS told, heap_resident_bytes FROM v_waterfall,"
+                            " v_verdict GROUP BY 2 HAVING told IS NOT heap_resident_bytes");
+        assert_true(number("SELECT sum(bytes) FROM v_waterfall") > 3 << 20);
+    }
+    shell("rm -r group");
+    e2e_end(&run);
+}
+
 /* ---- found, and not named ---- */
 
 static void side_files_are(const char *rows) {
@@ -281,6 +303,7 @@ int main(void) {
         cmocka_unit_test(a_page_of_zeros_is_counted_and_not_placed),
         cmocka_unit_test(the_file_that_is_most_of_it_stands_in_the_headline),
         cmocka_unit_test(the_limit_stands_in_the_headline),
+        cmocka_unit_test(each_option_leaves_the_waterfall_whole),
         cmocka_unit_test(what_stands_beside_the_core_is_used),
         cmocka_unit_test(what_an_archive_holds_is_used),
     };
