@@ -313,7 +313,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'pinner_held_by', 'text', 'Of that, the root alone.'),
 ('v_fact', 'pinner_chunks', 'chunks', 'How many of them pin something.'),
 ('v_fact', 'pinner_bytes', 'bytes', 'What they pin.'),
-('v_fact', 'pinner_gain_bytes', 'bytes', 'What malloc_trim(0) would give back beyond what it does now if all of those were gone, also where caches or other chunks stand on their pages (v_trim_if).'),
+('v_fact', 'pinner_gain_bytes', 'bytes', 'What malloc_trim(0) would give back beyond what it does now if all of those were gone, also where caches or other chunks stand on their pages (v_trim_if); NULL where that is less than twice their own bytes, which come back anyway.'),
 ('v_fact', 'pinning_chunks', 'chunks', 'Live chunks of any size that pin something.'),
 ('v_fact', 'foreign_kind', 'text', 'Largest heap that is not glibc''s: managed heap or other allocator.'),
 ('v_fact', 'foreign_label', 'text', 'Whose it is.'),

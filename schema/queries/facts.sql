@@ -222,7 +222,8 @@ UPDATE fact SET pinner_size = p.size_bytes, pinner_chunks = p.chunks, pinner_byt
     pinner_holder = p.holder, pinner_held_by = p.held_by
 FROM (SELECT * FROM v_pinner LIMIT 1) p;
 
-UPDATE fact SET pinner_gain_bytes = (SELECT more_bytes FROM v_trim_if WHERE kind = 'size');
+UPDATE fact SET pinner_gain_bytes = (SELECT more_bytes FROM v_trim_if
+    WHERE kind = 'size' AND more_bytes >= 2 * bytes);
 
 UPDATE fact SET pinning_chunks = (SELECT sum(chunks) FROM page_pin);
 

@@ -213,6 +213,10 @@ static const struct worth {
      "INSERT INTO trim_if VALUES ('owner', 'table (x)', 9, 1 << 20, 1 << 20, 5 << 20),"
      " ('size', 'chunks of 48 bytes', 9, 1 << 20, 1 << 20, 5 << 20)",
      "code = 'what-if-pinners'", 0},
+    /* nor where it is little more than what they are themselves */
+    {{NULL, 1, 10, 1, 9, 2, 1, 0},
+     "INSERT INTO trim_if VALUES ('size', 'chunks of 48 bytes', 9, 3 << 20, 1 << 20, 5 << 20)",
+     "code = 'what-if-pinners'", 0},
     /* a group counts where it gives back at least twice its own bytes */
     {{NULL, 1, 10, 1, 9, 2, 1, 0},
      "INSERT INTO trim_if VALUES ('owner', 'table (x)', 9, 1 << 20, 1 << 20, 5 << 20),"
