@@ -19,6 +19,22 @@ WITH kind AS (
     GROUP BY size_bytes
 ), top AS (
     SELECT * FROM kind ORDER BY bytes * (1 + 0.5 * typed) DESC, name LIMIT 1
+), holder AS (
+    -- the root that alone keeps at least half of what is new
+    SELECT h.kind || ' ' || h.label AS name, h.bytes,
+           h.kind || ' ' || substr(h.label, 1, instr(h.label || ' (', ' (') - 1) AS symbol
+    FROM main.v_held h LEFT JOIN old.v_held b ON b.kind = h.kind AND b.label = h.label,
+         main.v_fact n, old.v_fact o
+    WHERE (h.bytes - coalesce(b.bytes, 0)) * 2 >= n.live_bytes - o.live_bytes
+    ORDER BY h.bytes - coalesce(b.bytes, 0) DESC, h.label LIMIT 1
+), leader AS (
+    -- of what hangs on it, the type that most of the chunks have that keep more than themselves
+    SELECT t.type, t.chunks - coalesce(b.chunks, 0) AS chunks
+    FROM (SELECT type, count(*) AS rows FROM main.v_retained
+          WHERE retained_bytes > size_bytes GROUP BY type ORDER BY rows DESC, type LIMIT 1) r
+    JOIN main.v_type t ON t.type = r.type LEFT JOIN old.v_type b ON b.type = t.type, holder
+    WHERE t.evidence IN ('vtable', 'symbol') AND t.chunks > coalesce(b.chunks, 0) * 1.05
+      AND substr(t.holder, 1, length(symbol)) = symbol
 ), outside AS (
     SELECT coalesce(nullif(part, 'other anonymous'), 'anonymous mappings of unknown use') AS part,
            sum(after) - sum(before) AS bytes
@@ -45,7 +61,16 @@ SELECT n.live_bytes - o.live_bytes AS live_growth,
        top.name AS top_name,
        top.bytes AS top_bytes,
        top.chunks AS top_chunks,
+       holder.name AS grown_holder,
+       holder.bytes AS grown_holder_bytes,
+       leader.chunks AS leader_chunks,
+       -- what make_shared puts around its object is nobody's word for it
+       iif(leader.type LIKE 'std::_Sp_counted_ptr_inplace<%, (__gnu_cxx::_Lock_policy)_>',
+           substr(leader.type, 30, length(leader.type) - 58), leader.type) AS leader_name,
+       iif(leader.type IS NULL, top.chunks, NULL) AS first_chunks,
+       iif(leader.type IS NULL, NULL, top.chunks) AS later_chunks,
        iif(top.bytes <= n.live_bytes - o.live_bytes,
            100.0 * top.bytes / (n.live_bytes - o.live_bytes), NULL) AS top_percent,
        iif(top.typed, (SELECT holder FROM main.v_type WHERE type = top.name), NULL) AS top_holder
-FROM main.v_fact n, old.v_fact o LEFT JOIN top ON 1 LEFT JOIN outside ON 1
+FROM main.v_fact n, old.v_fact o LEFT JOIN top ON 1 LEFT JOIN outside ON 1 LEFT JOIN holder ON 1
+     LEFT JOIN leader ON 1

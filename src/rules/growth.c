@@ -24,10 +24,13 @@ static const struct cf_rule growth_rules[] = {
         .code = "retention",
         .when = "live_growth >= " MIB " AND live_growth * 20 >= live_before"
                 " AND top_bytes * 3 >= live_growth AND live_growth >= coalesce(free_growth, 0) / 2",
-        .title = "RETENTION: live memory grew by {live_growth:bytes} to {live_after:bytes}; "
-                 "{top_chunks:count} more chunk{top_chunks:s} of {top_name:text} hold "
-                 "{top_bytes:bytes}, and the program still reaches them.",
-        .detail = "[That is {top_percent:percent} of the growth. ]"
+        .title = "RETENTION: live memory grew by {live_growth:bytes} to {live_after:bytes}"
+                 "[; {grown_holder_bytes:bytes} of it hangs on {grown_holder:text} alone]"
+                 "[, with {leader_chunks:count} more {leader_name:text}]"
+                 "[; {first_chunks:count} more chunk{first_chunks:s} of {top_name:text} hold "
+                 "{top_bytes:bytes}], and the program still reaches it.",
+        .detail = "[{later_chunks:count} more chunk{later_chunks:s} of {top_name:text} hold "
+                  "{top_bytes:bytes}. ][That is {top_percent:percent} of the growth. ]"
                   "[One of them is held by {top_holder:text}. ]Something keeps them: a collection "
                   "that only grows, a cache without a limit, a context that is never closed.",
         .advice = "See who holds them: v_holder of the newer database, or corefrag explain.",
