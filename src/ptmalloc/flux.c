@@ -152,6 +152,19 @@ static void add_hand(const struct judge *judge, uint32_t arena_id, uint64_t addr
     hands->bytes += is_free ? (int64_t)size : -(int64_t)size;
 }
 
+/* free() and malloc() join a chunk with its neighbours, and have the sum in hand alone. */
+static void add_around(const struct judge *judge, uint32_t arena_id, uint64_t addr,
+                       struct hands *hands) {
+    const struct cf_heap *heap;
+    uint64_t size;
+    add_hand(judge, arena_id, addr, hands);
+    if (!cf_walked_chunk(judge->pt, addr, arena_id, &heap) ||
+        !cf_chunk_size(judge->pt, addr, &size))
+        return;
+    add_hand(judge, arena_id, chunk_before(judge, heap, addr), hands);
+    add_hand(judge, arena_id, addr + size, hands);
+}
+
 /* On a list, and not a chunk to the walk: either saw it first. */
 static bool is_unmet(const struct cf_ptmalloc *pt, const struct cf_anomaly *row) {
     return strcmp(row->code, "binned-not-met") == 0 ||
@@ -186,9 +199,9 @@ static const struct cf_standing *who_has_sums(const struct judge *judge,
         const struct cf_standing *standing = &judge->standing[i];
         size_t before = hands.nr;
         for (size_t k = 0; k < standing->nr_words; k++) {
-            add_hand(judge, anomaly->arena_id, standing->words[k], &hands);
-            add_hand(judge, anomaly->arena_id,
-                     standing->words[k] - 2 * judge->pt->word_bytes, &hands);
+            add_around(judge, anomaly->arena_id, standing->words[k], &hands);
+            add_around(judge, anomaly->arena_id,
+                       standing->words[k] - 2 * judge->pt->word_bytes, &hands);
         }
         most = hands.nr - before > nr_most ? standing : most;
         nr_most = hands.nr - before > nr_most ? hands.nr - before : nr_most;

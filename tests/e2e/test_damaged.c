@@ -58,6 +58,8 @@ static const struct damaged cases[] = {
     {"busy-damaged", 6, CORRUPT "EXISTS (SELECT 1 FROM v_anomaly WHERE is_corruption)"},
     {"taken", 0, "(SELECT code FROM v_verdict) <> 'corrupt' AND (SELECT code FROM v_anomaly) ="
                  " 'free-not-binned'"},
+    {"beside", 0, "(SELECT code FROM v_verdict) <> 'corrupt' AND (SELECT code FROM v_anomaly) ="
+                  " 'free-not-binned'"},
     {"astray", 6, CORRUPT "(SELECT code FROM v_anomaly) = 'free-not-binned'"},
     {"forked", 0, "(SELECT code FROM v_verdict) = 'cached' AND (SELECT bytes FROM v_finding"
                   " WHERE code = 'dead-caches') = (SELECT sum(bytes) FROM v_tcache) AND"

@@ -6,7 +6,8 @@
  * child are gone; held leaves a thousand blocks to memory that the core leaves out, lost to
  * nothing; left-out and left-out-part take the heap itself out of the core; busy is caught while
  * eight threads are in malloc and free, busy-damaged with an overrun beside them; taken has a
- * chunk off its list in the hands of a function by malloc's name, astray in those of another.
+ * chunk off its list in the hands of a function by malloc's name, beside the one behind it, astray
+ * in those of another.
  * poisoned, wild and fault end by a fault: in malloc, which takes a chunk whose link was
  * overwritten, in free, which is given what malloc never returned, and in strlen; end-of-stack by
  * one in malloc, which has no stack left.
@@ -189,15 +190,17 @@ static __attribute__((noinline)) void sysmalloc(void *victim, void *top) {
     abort();
 }
 
-static void take(int is_in_malloc) {
+static void take(const char *how) {
     uintptr_t *victim = opaque(malloc(2000)), *last = opaque(malloc(2000));
     uintptr_t *chunk = opaque(victim - 2);
     uintptr_t top = (uintptr_t)last - 2 * sizeof *last + (last[-1] & ~(uintptr_t)7);
     free(victim);
     uintptr_t *list = (uintptr_t *)chunk[2]; /* the only chunk on the unsorted list */
     list[2] = list[3] = (uintptr_t)list;
-    if (is_in_malloc)
+    if (strcmp(how, "taken") == 0)
         sysmalloc(chunk, (void *)top);
+    if (strcmp(how, "beside") == 0)
+        sysmalloc(last - 2, NULL);
 }
 
 /* Stopped from outside, wherever it stands. */
@@ -249,7 +252,7 @@ int main(int argc, char **argv) {
         be_busy(strcmp(how, "busy-damaged") == 0);
     else if (strcmp(how, "alone") == 0 || strcmp(how, "alone-damaged") == 0)
         be_alone(strcmp(how, "alone-damaged") == 0);
-    else if (strcmp(how, "taken") == 0 || strcmp(how, "astray") == 0)
-        take(strcmp(how, "taken") == 0);
+    else if (strcmp(how, "taken") == 0 || strcmp(how, "beside") == 0 || strcmp(how, "astray") == 0)
+        take(how);
     abort();
 }
