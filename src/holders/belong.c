@@ -74,7 +74,7 @@ static uint32_t intern(struct belong *belong, const char *name) {
  * where the program is, not whose a chunk is; variables and other mappings do. */
 static uint32_t root_owner(struct belong *belong, const struct cf_root_word *word) {
     const struct cf_root *root = &belong->input->reach->roots.rows.items[word->root];
-    uint32_t own_type = cf_types_of_rank(belong->types, word->rank);
+    uint32_t own_type = cf_types_of_rank(belong->types, (struct cf_rank){word->rank});
     char name[CF_TYPE_NAME_BYTES];
     if (is_owner(belong, own_type))
         return FIRST_TYPE + own_type;
@@ -108,11 +108,11 @@ static uint32_t memory_of(struct belong *belong, uint32_t owner) {
 }
 
 /* The chunk at `position` gets its owner, and where its own bytes say less, a type of memory. */
-static inline void own(struct belong *belong, size_t position, uint32_t owner) {
-    uint16_t *type = &belong->types->table[belong->paths->order[position]];
+static inline void own(struct belong *belong, struct cf_position position, uint32_t owner) {
+    uint16_t *type = &belong->types->table[cf_paths_rank(belong->paths, position).index];
     bool says_more = is_buffer(belong, *type) ? (owner & BY_OBJECT) != 0
                                               : is_nameless(belong, *type);
-    belong->owners[position] = owner;
+    belong->owners[position.index] = owner;
     owner &= ~BY_OBJECT;
     uint32_t memory = says_more && owner >= FIRST_TYPE ? memory_of(belong, owner - FIRST_TYPE) : 0;
     if (memory != 0)
@@ -120,39 +120,40 @@ static inline void own(struct belong *belong, size_t position, uint32_t owner) {
 }
 
 /* Each word that was the first to reach its chunk; `*out` is the first position behind those. */
-static int name_roots(struct belong *belong, size_t *out, struct cf_err *err) {
+static int name_roots(struct belong *belong, struct cf_position *out, struct cf_err *err) {
     const struct cf_root_words *words = &belong->input->reach->words;
-    size_t position = 0;
-    for (size_t i = 0; i < words->nr && position < belong->paths->nr; i++) {
+    struct cf_position position = {0};
+    for (size_t i = 0; i < words->nr && position.index < belong->paths->nr; i++) {
         if (i % TICK_WORDS == 0 &&
             cf_progress(belong->ctx, "naming what roots hold", i, words->nr))
             return cf_err_cancelled(err);
-        if (belong->paths->order[position] != words->rows[i].rank)
+        if (cf_paths_rank(belong->paths, position).index != words->rows[i].rank)
             continue;
         own(belong, position, root_owner(belong, &words->rows[i]));
-        position++;
+        position.index++;
     }
     *out = position;
     return CF_OK;
 }
 
 /* Who has a name hands it down. */
-static int hand_down(struct belong *belong, size_t position, struct cf_err *err) {
+static int hand_down(struct belong *belong, struct cf_position position, struct cf_err *err) {
     const struct cf_paths *paths = belong->paths;
-    for (; position < paths->nr; position++) {
-        if (position % TICK_CHUNKS == 0 &&
-            cf_progress(belong->ctx, "naming whose memory it is", position, paths->nr))
+    for (; position.index < paths->nr; position.index++) {
+        if (position.index % TICK_CHUNKS == 0 &&
+            cf_progress(belong->ctx, "naming whose memory it is", position.index, paths->nr))
             return cf_err_cancelled(err);
-        if (position + AHEAD < paths->nr)
-            __builtin_prefetch(&belong->types->table[paths->order[position + AHEAD]]);
-        uint32_t type = cf_types_of_rank(belong->types, paths->order[position]);
-        uint32_t above = belong->owners[cf_paths_before(paths, position)] & ~BY_OBJECT;
+        if (position.index + AHEAD < paths->nr)
+            __builtin_prefetch(&belong->types->table[paths->order[position.index + AHEAD]]);
+        uint32_t type = cf_types_of_rank(belong->types, cf_paths_rank(paths, position));
+        uint32_t above = belong->owners[cf_paths_before(paths, position).index] & ~BY_OBJECT;
         own(belong, position, is_owner(belong, type) ? FIRST_TYPE + type : above);
     }
     return CF_OK;
 }
 
-static inline void count_chunk(struct belong *belong, size_t rank, uint64_t addr, uint64_t bytes) {
+static inline void count_chunk(struct belong *belong, struct cf_rank rank, uint64_t addr,
+                               uint64_t bytes) {
     uint32_t type = cf_types_of_rank(belong->types, rank);
     struct cf_type *row = &belong->types->rows.items[type];
     if (row->memory_of == 0 && !is_nameless(belong, type) && !is_buffer(belong, type))
@@ -179,13 +180,13 @@ static void take_back(struct belong *belong) {
 static int count_heap(struct belong *belong, const struct cf_extent *extent, struct cf_err *err) {
     const struct cf_planes *planes = belong->resolver->planes;
     const uint64_t *reached = cf_mark_plane(belong->input->reach->mark);
-    size_t rank = cf_ranks_before_word(belong->ranks, extent->plane_word);
+    struct cf_rank rank = cf_ranks_of_word(belong->ranks, extent->plane_word);
     struct cf_live_walk walk = cf_live_walk(planes, extent->heap);
-    for (; cf_live_walk_next(&walk); rank++) {
+    for (; cf_live_walk_next(&walk); rank.index++) {
         if (cf_plane_bit(reached, extent->plane_word, walk.unit))
             count_chunk(belong, rank, extent->base + ((uint64_t)walk.unit << planes->unit_shift),
                         (uint64_t)walk.units << planes->unit_shift);
-        if (rank % TICK_CHUNKS == 0 && cf_tick(belong->ctx))
+        if (rank.index % TICK_CHUNKS == 0 && cf_tick(belong->ctx))
             return cf_err_cancelled(err);
     }
     return CF_OK;
@@ -214,7 +215,7 @@ int cf_belong_count(const struct cf_context *ctx, const struct cf_belong_input *
         .resolver = cf_mark_resolver(input->reach->mark),
         .ranks = &input->reach->ranks, .paths = input->reach->paths,
     };
-    size_t position = 0;
+    struct cf_position position = {0};
     int status = cf_scratch_init(&belong.file, (belong.paths->nr + 1) * sizeof *belong.owners,
                                  err);
     belong.owners = belong.file.at;

@@ -23,8 +23,9 @@ static int close_group(const struct cf_context *ctx, const struct cf_groups_inpu
     for (uint32_t i = 1; i < input->dominators->nr; i++) {
         struct cf_vertex vertex = {i};
         uint32_t above = cf_dominators_above(input->dominators, vertex).index;
-        size_t rank = types != NULL ? cf_dominators_rank(input->dominators, vertex) : CF_NO_CHUNK;
-        bool is_member = rank != CF_NO_CHUNK ? types[rank] == group->type : i == owner;
+        struct cf_rank rank =
+            types != NULL ? cf_dominators_rank(input->dominators, vertex) : CF_NO_RANK;
+        bool is_member = cf_is_ranked(rank) ? types[rank.index] == group->type : i == owner;
         bool is_gone = is_member || (gone[above >> 6] >> (above & 63) & 1) != 0;
         gone[i >> 6] |= (uint64_t)is_gone << (i & 63);
         if (i % TICK_VERTICES == 0 && cf_tick(ctx))
@@ -44,15 +45,15 @@ static void free_of_heap(const struct cf_groups_input *input, const struct cf_he
                          const struct cf_group *group, const uint64_t *gone, uint64_t *freed,
                          struct cf_trim_if *sums) {
     const struct cf_planes *planes = cf_chunkmap_planes(cf_ptmalloc_map(input->pt));
-    size_t rank = cf_ranks_before_word(input->dominators->ranks, heap->plane_word);
+    struct cf_rank rank = cf_ranks_of_word(input->dominators->ranks, heap->plane_word);
     struct cf_live_walk walk = cf_live_walk(planes, heap);
     const uint16_t *types = cf_types_by_rank(input->types);
-    for (; cf_live_walk_next(&walk); rank++) {
+    for (; cf_live_walk_next(&walk); rank.index++) {
         uint32_t vertex =
             gone == NULL ? 0 : cf_dominators_of_rank(input->dominators, rank).index;
         bool is_gone = gone == NULL
                            ? (uint64_t)walk.units << planes->unit_shift == group->size_bytes &&
-                                 is_of_type(input->types, types[rank], group->type)
+                                 is_of_type(input->types, types[rank.index], group->type)
                            : vertex != 0 && (gone[vertex >> 6] >> (vertex & 63) & 1) != 0;
         if (!is_gone)
             continue;

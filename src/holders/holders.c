@@ -60,7 +60,7 @@ static void sort_asked(struct cf_holders *holders) {
 
 struct target {
     const struct cf_resolver *resolver;
-    size_t number;
+    struct cf_chunk_number number;
     uint64_t found; /* index of the word, or UINT64_MAX */
 };
 
@@ -70,14 +70,14 @@ static void find_word(struct target *target, const unsigned char *bytes, size_t 
     for (size_t i = 0; i < nr_words && target->found == UINT64_MAX; i++) {
         uint64_t word = 0;
         memcpy(&word, bytes + i * w, w);
-        if (cf_resolver_target(target->resolver, word) == target->number)
+        if (cf_resolver_target(target->resolver, word).index == target->number.index)
             target->found = i;
     }
 }
 
 /* 0: it is not there, or cancelled. */
 static uint64_t find_in_range(const struct telling *telling, uint64_t start, uint64_t end,
-                              size_t number) {
+                              struct cf_chunk_number number) {
     struct cf_scan scan = {.mem = telling->mem, .addr = start, .end = end};
     const unsigned char *bytes;
     size_t nr_words;
@@ -101,13 +101,14 @@ static bool keep_hop(struct cf_path *path, const struct cf_hop *hop) {
 }
 
 /* The chunk's hop; its pointer to the one behind it, which is `to`. */
-static struct cf_hop chunk_hop(const struct telling *telling, size_t number, size_t to) {
+static struct cf_hop chunk_hop(const struct telling *telling, struct cf_chunk_number number,
+                               struct cf_chunk_number to) {
     const struct cf_resolver *resolver = telling->resolver;
     const struct cf_extent *extent = cf_resolver_extent_of(resolver, number);
     struct cf_numbered chunk = cf_resolver_chunk(resolver, extent, number);
     uint64_t user = chunk.addr + 2 * resolver->word_bytes;
     struct cf_hop hop = {.addr = chunk.addr};
-    if (to == CF_NO_CHUNK)
+    if (!cf_is_chunk(to))
         return hop;
     uint64_t end = cf_resolver_payload_end(resolver, extent, chunk.addr, chunk.bytes);
     hop.offset = find_in_range(telling, user, end, to) - user;
@@ -115,18 +116,18 @@ static struct cf_hop chunk_hop(const struct telling *telling, size_t number, siz
 }
 
 /* From the chunk back to its root; `hop` counts from the chunk until the path is turned round. */
-static int walk_back(const struct telling *telling, struct cf_path *path, size_t position,
-                     struct cf_err *err) {
+static int walk_back(const struct telling *telling, struct cf_path *path,
+                     struct cf_position position, struct cf_err *err) {
     const struct cf_ranks *ranks = &telling->reach->ranks;
     struct cf_paths *paths = telling->reach->paths;
     struct cf_path_end end;
-    size_t to = CF_NO_CHUNK;
+    struct cf_chunk_number to = CF_NO_CHUNK;
     int status = cf_paths_end(telling->ctx, paths, position, &end, err);
     if (status != CF_OK)
         return status;
     path->length = end.nr_chunks + 1;
-    for (uint64_t steps = 0; position != CF_NO_POSITION && steps + 1 < CF_HOPS_MAX; steps++) {
-        size_t number = cf_ranks_number(ranks, paths->order[position]);
+    for (uint64_t steps = 0; cf_is_position(position) && steps + 1 < CF_HOPS_MAX; steps++) {
+        struct cf_chunk_number number = cf_ranks_number(ranks, cf_paths_rank(paths, position));
         struct cf_hop hop = chunk_hop(telling, number, to);
         hop.hop = steps;
         if (cf_tick(telling->ctx))
@@ -140,7 +141,7 @@ static int walk_back(const struct telling *telling, struct cf_path *path, size_t
     struct cf_hop hop = {.root = row, .hop = path->length - 1};
     if (row->kind != CF_ROOT_REGISTER)
         hop.addr = find_in_range(telling, row->start, row->end,
-                                 cf_ranks_number(ranks, paths->order[end.first]));
+                                 cf_ranks_number(ranks, cf_paths_rank(paths, end.first)));
     return keep_hop(path, &hop) ? CF_OK : cf_err_nomem(err, sizeof hop, "a path to a chunk");
 }
 
@@ -165,29 +166,29 @@ static void give_back(const struct telling *telling) {
 
 /* Ranks grow with addresses but for mmapped chunks, which stand behind. */
 static int compare_ranks(const void *a, const void *b) {
-    size_t left = *(const size_t *)a, right = *(const size_t *)b;
+    size_t left = ((const struct cf_rank *)a)->index, right = ((const struct cf_rank *)b)->index;
     return left < right ? -1 : left > right;
 }
 
-static size_t rank_of(const struct telling *telling, uint64_t addr) {
-    size_t number = cf_resolver_number_at(telling->resolver, addr);
-    return number == CF_NO_CHUNK ? CF_NO_CHUNK : cf_ranks_of(&telling->reach->ranks, number);
+static struct cf_rank rank_of(const struct telling *telling, uint64_t addr) {
+    struct cf_chunk_number number = cf_resolver_number_at(telling->resolver, addr);
+    return cf_is_chunk(number) ? cf_ranks_of(&telling->reach->ranks, number) : CF_NO_RANK;
 }
 
-/* `room` is for two numbers a path. */
-static int tell_paths(const struct telling *telling, struct cf_holders *holders, size_t *room,
-                     struct cf_err *err) {
+/* `ranks` and `positions` have room for one a path. */
+static int tell_paths(const struct telling *telling, struct cf_holders *holders,
+                      struct cf_rank *ranks, struct cf_position *positions,
+                      struct cf_err *err) {
     size_t nr = holders->paths.len;
-    size_t *ranks = room, *positions = room + nr;
     for (size_t i = 0; i < nr; i++)
         ranks[i] = rank_of(telling, holders->paths.items[i].addr);
     qsort(ranks, nr, sizeof *ranks, compare_ranks);
     int status = cf_paths_find(telling->ctx, telling->reach->paths, ranks, nr, positions, err);
     for (size_t i = 0; i < nr && status == CF_OK; i++) {
         struct cf_path *path = &holders->paths.items[i];
-        size_t rank = rank_of(telling, path->addr);
-        const size_t *at = bsearch(&rank, ranks, nr, sizeof *ranks, compare_ranks);
-        if (rank == CF_NO_CHUNK || at == NULL || positions[at - ranks] == CF_NO_POSITION)
+        struct cf_rank rank = rank_of(telling, path->addr);
+        const struct cf_rank *at = bsearch(&rank, ranks, nr, sizeof *ranks, compare_ranks);
+        if (!cf_is_ranked(rank) || at == NULL || !cf_is_position(positions[at - ranks]))
             continue; /* its length stays 0 */
         status = walk_back(telling, path, positions[at - ranks], err);
         turn_round(path);
@@ -203,10 +204,12 @@ int cf_holders_find(const struct cf_context *ctx, struct cf_holders *holders,
     sort_asked(holders);
     if (holders->paths.len == 0 || reach->paths == NULL)
         return CF_OK;
-    CF_CLEANUP_FREE size_t *room = calloc(2 * holders->paths.len, sizeof *room);
-    if (room == NULL)
-        return cf_err_nomem(err, 2 * holders->paths.len * sizeof *room, "the paths to chunks");
-    int status = tell_paths(&telling, holders, room, err);
+    size_t nr = holders->paths.len;
+    CF_CLEANUP_FREE struct cf_rank *ranks = calloc(nr, sizeof *ranks);
+    CF_CLEANUP_FREE struct cf_position *positions = calloc(nr, sizeof *positions);
+    if (ranks == NULL || positions == NULL)
+        return cf_err_nomem(err, 2 * nr * sizeof *ranks, "the paths to chunks");
+    int status = tell_paths(&telling, holders, ranks, positions, err);
     give_back(&telling);
     return status;
 }

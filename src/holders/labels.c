@@ -42,8 +42,8 @@ enum cf_belong_name cf_label_owner(void *source, const struct cf_root *root, uin
 /* "Session, 96 bytes" or "96 bytes". */
 static void label_chunk(const struct cf_labels *labels, uint64_t addr, char *out, size_t bytes) {
     const struct cf_resolver *resolver = cf_mark_resolver(labels->reach->mark);
-    size_t number = cf_resolver_number_at(resolver, addr);
-    if (number == CF_NO_CHUNK) {
+    struct cf_chunk_number number = cf_resolver_number_at(resolver, addr);
+    if (!cf_is_chunk(number)) {
         (void)snprintf(out, bytes, "chunk");
         return;
     }
@@ -162,8 +162,8 @@ void cf_label_path(const struct cf_labels *labels, const struct cf_path *path, c
 }
 
 bool cf_preview_at(const struct cf_resolver *resolver, uint64_t addr, struct cf_preview *out) {
-    size_t number = cf_resolver_number_at(resolver, addr);
-    if (number == CF_NO_CHUNK)
+    struct cf_chunk_number number = cf_resolver_number_at(resolver, addr);
+    if (!cf_is_chunk(number))
         return false;
     const struct cf_extent *extent = cf_resolver_extent_of(resolver, number);
     struct cf_numbered chunk = cf_resolver_chunk(resolver, extent, number);

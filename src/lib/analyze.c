@@ -62,7 +62,7 @@ static void run_fini(struct run *run) {
     cf_store_free(run->store);
 }
 
-static uint32_t type_of(const void *types, size_t number) {
+static uint32_t type_of(const void *types, struct cf_chunk_number number) {
     return cf_types_of(types, number);
 }
 

@@ -319,8 +319,3 @@ uint64_t cf_chunkmap_headers_until(const struct cf_chunkmap *map, uint64_t addr,
 size_t cf_chunkmap_nr_units(const struct cf_chunkmap *map) {
     return (map->nr_words + 1) * 64;
 }
-
-size_t cf_chunkmap_unit_of(const struct cf_chunkmap *map, const struct cf_heap *heap,
-                           uint64_t addr) {
-    return heap->plane_word * 64 + unit_in_heap(map, heap, addr);
-}

@@ -100,12 +100,7 @@ bool cf_chunkmap_find(const struct cf_chunkmap *map, uint64_t addr, struct cf_ch
 uint64_t cf_chunkmap_headers_until(const struct cf_chunkmap *map, uint64_t addr, uint64_t end,
                                    uint64_t page_bytes);
 
-/*
- * Plane coordinates, for passes that keep bit planes of their own (marks): every chunk of a heap
- * has one number in [0, cf_chunkmap_nr_units()), that of its first unit.
- */
+/* Units of all heaps, each heap's rounded up to whole words of the planes: bits of a plane. */
 size_t cf_chunkmap_nr_units(const struct cf_chunkmap *map);
-size_t cf_chunkmap_unit_of(const struct cf_chunkmap *map, const struct cf_heap *heap,
-                           uint64_t addr);
 
 #endif

@@ -145,8 +145,8 @@ static int find_dominators(struct finder *f, struct cf_err *err) {
 }
 
 /* What is not reached is put where vertex 0 is. */
-static inline void weigh(struct finder *f, size_t rank, uint64_t bytes) {
-    struct cf_dominated *row = &f->nodes[f->vertices[rank]].dominated;
+static inline void weigh(struct finder *f, struct cf_rank rank, uint64_t bytes) {
+    struct cf_dominated *row = &f->nodes[f->vertices[rank.index]].dominated;
     row->bytes = bytes;
     row->chunks = 1;
 }
@@ -154,11 +154,11 @@ static inline void weigh(struct finder *f, size_t rank, uint64_t bytes) {
 static int weigh_heap(struct finder *f, const struct cf_ranks *ranks,
                       const struct cf_extent *extent, struct cf_err *err) {
     const struct cf_planes *planes = ranks->resolver->planes;
-    size_t rank = cf_ranks_before_word(ranks, extent->plane_word);
+    struct cf_rank rank = cf_ranks_of_word(ranks, extent->plane_word);
     struct cf_live_walk walk = cf_live_walk(planes, extent->heap);
-    for (; cf_live_walk_next(&walk); rank++) {
+    for (; cf_live_walk_next(&walk); rank.index++) {
         weigh(f, rank, (uint64_t)walk.units << planes->unit_shift);
-        if (rank % TICK_VERTICES == 0 && cf_tick(f->ctx))
+        if (rank.index % TICK_VERTICES == 0 && cf_tick(f->ctx))
             return cf_err_cancelled(err);
     }
     return CF_OK;
@@ -348,8 +348,9 @@ void cf_dominators_drop(const struct cf_dominators *dominators) {
         cf_scratch_drop(&dominators->files[i]);
 }
 
-struct cf_vertex cf_dominators_of_rank(const struct cf_dominators *dominators, size_t rank) {
-    return (struct cf_vertex){dominators->nr == 0 ? 0 : dominators->vertices[rank]};
+struct cf_vertex cf_dominators_of_rank(const struct cf_dominators *dominators,
+                                       struct cf_rank rank) {
+    return (struct cf_vertex){dominators->nr == 0 ? 0 : dominators->vertices[rank.index]};
 }
 
 struct cf_vertex cf_dominators_of_group(const struct cf_dominators *dominators, uint32_t group) {
@@ -361,9 +362,11 @@ struct cf_vertex cf_dominators_above(const struct cf_dominators *dominators,
     return (struct cf_vertex){dominators->rows[vertex.index].above};
 }
 
-size_t cf_dominators_rank(const struct cf_dominators *dominators, struct cf_vertex vertex) {
+struct cf_rank cf_dominators_rank(const struct cf_dominators *dominators,
+                                  struct cf_vertex vertex) {
     uint32_t source = dominators->sources[vertex.index];
-    return vertex.index == 0 || (source & CF_SPANNING_GROUP) ? CF_NO_CHUNK : source;
+    return vertex.index == 0 || (source & CF_SPANNING_GROUP) ? CF_NO_RANK
+                                                             : (struct cf_rank){source};
 }
 
 uint32_t cf_dominators_group(const struct cf_dominators *dominators, struct cf_vertex vertex) {

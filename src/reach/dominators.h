@@ -76,14 +76,16 @@ int cf_dominators_find(const struct cf_context *ctx, const struct cf_dominators_
 void cf_dominators_fini(struct cf_dominators *dominators);
 
 /* Vertex 0 for a chunk that is not reached, or a group that leads nowhere or is not known. */
-struct cf_vertex cf_dominators_of_rank(const struct cf_dominators *dominators, size_t rank);
+struct cf_vertex cf_dominators_of_rank(const struct cf_dominators *dominators,
+                                       struct cf_rank rank);
 struct cf_vertex cf_dominators_of_group(const struct cf_dominators *dominators, uint32_t group);
 
 /* The immediate dominator. */
 struct cf_vertex cf_dominators_above(const struct cf_dominators *dominators,
                                      struct cf_vertex vertex);
-/* CF_NO_CHUNK for vertices that are no chunk's, CF_NO_GROUP for those that are no group's. */
-size_t cf_dominators_rank(const struct cf_dominators *dominators, struct cf_vertex vertex);
+/* CF_NO_RANK for vertices that are no chunk's, CF_NO_GROUP for those that are no group's. */
+struct cf_rank cf_dominators_rank(const struct cf_dominators *dominators,
+                                  struct cf_vertex vertex);
 uint32_t cf_dominators_group(const struct cf_dominators *dominators, struct cf_vertex vertex);
 
 struct cf_kept_alive {

@@ -15,10 +15,6 @@
 
 enum { TICK_CHUNKS = 1 << 16 };
 
-static bool is_set(const uint64_t *plane, size_t rank) {
-    return plane[rank / 64] >> (rank & 63) & 1;
-}
-
 /* A bit for each rank that a leaked chunk other than itself points to. False: cancelled. */
 static bool note_targets(const struct cf_context *ctx, const struct cf_leaks_input *input,
                          uint64_t *pointed) {
@@ -28,10 +24,8 @@ static bool note_targets(const struct cf_context *ctx, const struct cf_leaks_inp
     for (uint64_t nr = 0; cf_unreached_iter_next(&iter, &chunk); nr++) {
         struct cf_link_list list =
             cf_links_of(input->links, cf_ranks_of(input->links->ranks, chunk.number));
-        while (list.at < list.end) {
-            size_t to = cf_links_take(&list);
-            pointed[to / 64] |= 1ull << (to & 63);
-        }
+        while (list.at < list.end)
+            cf_rank_set_bit(pointed, cf_links_take(&list));
         if (nr % TICK_CHUNKS == 0 && cf_progress(ctx, "looking for leaks", 0, 0))
             return false;
     }
@@ -75,14 +69,14 @@ static int count(const struct cf_context *ctx, struct cf_leaks *leaks,
     struct cf_unreached chunk;
     cf_unreached_iter_init(&iter, input->mark);
     for (uint64_t nr = 0; cf_unreached_iter_next(&iter, &chunk); nr++) {
-        size_t rank = cf_ranks_of(input->links->ranks, chunk.number);
+        struct cf_rank rank = cf_ranks_of(input->links->ranks, chunk.number);
         uint32_t type = input->type_of == NULL ? 0 : input->type_of(input->types, chunk.number);
         struct cf_leak *row = row_of(table, leaks, chunk.bytes, type);
         if (row == NULL)
             return cf_err_nomem(err, sizeof *row * (leaks->rows.len + 1), "the sizes of leaks");
         row->chunks++;
         row->bytes += chunk.bytes;
-        row->root_chunks += !is_set(pointed, rank);
+        row->root_chunks += !cf_rank_bit(pointed, rank);
         add_resident(row, input->mem, &chunk);
         add(&leaks->total, chunk.bytes);
         add(chunk.extent->heap != NULL ? &leaks->heaps[chunk.extent->heap->id] : &leaks->mmapped,

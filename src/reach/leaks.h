@@ -43,7 +43,7 @@ struct cf_leaks_input {
     const struct cf_links *links; /* between the same chunks */
     const struct cf_mem *mem;     /* NULL: no residency is wanted */
     /* The type of the live chunk with this number (reach/resolve.h); NULL: no types are known. */
-    uint32_t (*type_of)(const void *types, size_t number);
+    uint32_t (*type_of)(const void *types, struct cf_chunk_number number);
     const void *types;
 };
 

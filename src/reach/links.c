@@ -29,7 +29,7 @@ struct cf_links_builder {
     struct cf_scratch_writer long_lists;
     struct cf_links_block block;
     size_t nr_lists;     /* that are complete; of the next one: */
-    size_t last;         /* rank that its last link leads to; its chunk's own: none */
+    struct cf_rank last; /* that its last link leads to; its chunk's own: none */
     size_t length;       /* of what is in `list` */
     uint64_t long_begin; /* in the file of long ones; UINT64_MAX: it is not long */
     unsigned char list[CF_LINKS_LENGTH_MAX + 8];
@@ -59,7 +59,7 @@ static inline void end_list(struct cf_links_builder *b) {
     }
     b->block.lengths[b->nr_lists % CF_LINKS_PER_BLOCK] = length;
     b->length = 0;
-    b->last = ++b->nr_lists;
+    b->last.index = ++b->nr_lists;
     if (b->nr_lists % CF_LINKS_PER_BLOCK == 0)
         end_block(b);
 }
@@ -71,15 +71,15 @@ static void put_long(struct cf_links_builder *b) {
     b->length = 0;
 }
 
-static inline void add_link(void *arg, uint32_t from, size_t rank) {
+static inline void add_link(void *arg, uint32_t from, struct cf_rank rank) {
     struct cf_links_builder *b = arg;
     while (b->nr_lists < from)
         end_list(b);
-    if (rank == b->last || rank == from)
+    if (rank.index == b->last.index || rank.index == from)
         return;
     if (b->length + LINK_BYTES > CF_LINKS_LENGTH_MAX)
         put_long(b);
-    int64_t difference = (int64_t)rank - (int64_t)b->last;
+    int64_t difference = (int64_t)rank.index - (int64_t)b->last.index;
     uint64_t zigzag = (uint64_t)difference << 1 ^ (uint64_t)(difference >> 63);
     unsigned nr = (64 - (unsigned)__builtin_clzll(zigzag | 1) + 3 + 7) / 8;
     uint64_t bits = zigzag << 3 | nr;
@@ -134,11 +134,11 @@ read_small(struct cf_links_builder *b, const struct cf_live *chunk, unsigned wor
                       chunk->words - CF_LIVE_WORDS, meet, b);
 }
 
-static void look_at_chunk(void *arg, const struct cf_live *chunk, size_t rank) {
+static void look_at_chunk(void *arg, const struct cf_live *chunk, struct cf_rank rank) {
     struct cf_links_builder *b = arg;
     if (is_pointerless(b, chunk->user))
         return;
-    b->from = (uint32_t)rank;
+    b->from = (uint32_t)rank.index;
     if (chunk->readable != chunk->bytes || chunk->bytes > SMALL_BYTES)
         read_range(b, chunk->user, chunk->user + chunk->bytes);
     else if (b->resolver->word_bytes == 8)

@@ -80,42 +80,50 @@ struct cf_link_list {
     uint64_t last;
 };
 
+/* The block that the chunk is in, for a prefetch. */
+static inline const struct cf_links_block *cf_links_block(const struct cf_links *links,
+                                                          struct cf_rank rank) {
+    return &links->blocks[rank.index / CF_LINKS_PER_BLOCK];
+}
+
 /* Where the chunk's list begins, for a prefetch. */
-static inline const unsigned char *cf_links_place(const struct cf_links *links, size_t rank) {
-    const struct cf_links_block *block = &links->blocks[rank / CF_LINKS_PER_BLOCK];
+static inline const unsigned char *cf_links_place(const struct cf_links *links,
+                                                  struct cf_rank rank) {
+    const struct cf_links_block *block = cf_links_block(links, rank);
     uint64_t lengths;
     memcpy(&lengths, block->lengths, sizeof lengths);
-    lengths &= 0x7f7f7f7f7f7f7f7full & ~(~0ull << 8 * (rank % CF_LINKS_PER_BLOCK));
+    lengths &= 0x7f7f7f7f7f7f7f7full & ~(~0ull << 8 * (rank.index % CF_LINKS_PER_BLOCK));
     lengths = (lengths & 0x00ff00ff00ff00ffull) + (lengths >> 8 & 0x00ff00ff00ff00ffull);
     return links->lists + block->begin + (lengths * 0x0001000100010001ull >> 48);
 }
 
 /* `at` is the chunk's place. */
-static inline struct cf_link_list cf_links_at(const struct cf_links *links, size_t rank,
+static inline struct cf_link_list cf_links_at(const struct cf_links *links, struct cf_rank rank,
                                               const unsigned char *at) {
-    uint8_t length = links->blocks[rank / CF_LINKS_PER_BLOCK].lengths[rank % CF_LINKS_PER_BLOCK];
+    uint8_t length = cf_links_block(links, rank)->lengths[rank.index % CF_LINKS_PER_BLOCK];
     if ((length & CF_LINKS_LONG) != 0) {
         uint64_t place[2];
         memcpy(place, at, sizeof place);
         at = links->long_lists + place[0];
-        return (struct cf_link_list){at, at + place[1], rank};
+        return (struct cf_link_list){at, at + place[1], rank.index};
     }
-    return (struct cf_link_list){at, at + length, rank};
+    return (struct cf_link_list){at, at + length, rank.index};
 }
 
-static inline struct cf_link_list cf_links_of(const struct cf_links *links, size_t rank) {
+static inline struct cf_link_list cf_links_of(const struct cf_links *links,
+                                              struct cf_rank rank) {
     return cf_links_at(links, rank, cf_links_place(links, rank));
 }
 
 /* The next rank; the list is not at its end. There are 8 bytes behind every list. */
-static inline size_t cf_links_take(struct cf_link_list *list) {
+static inline struct cf_rank cf_links_take(struct cf_link_list *list) {
     uint64_t bits;
     memcpy(&bits, list->at, sizeof bits);
     unsigned nr = (unsigned)(bits & 7);
     uint64_t zigzag = (bits & ~(~0ull << 8 * nr)) >> 3;
     list->at += nr;
     list->last += zigzag >> 1 ^ -(zigzag & 1);
-    return (size_t)list->last;
+    return (struct cf_rank){(size_t)list->last};
 }
 
 #endif

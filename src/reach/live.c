@@ -83,7 +83,7 @@ static inline void measure(struct pass *pass, const struct cf_extent *extent, ui
 }
 
 static inline void visit(struct pass *pass, const struct cf_extent *extent, uint64_t addr,
-                         uint64_t bytes, size_t rank) {
+                         uint64_t bytes, struct cf_rank rank) {
     struct cf_live live;
     measure(pass, extent, addr, bytes, &live);
     for (size_t i = 0; i < pass->nr_visitors; i++)
@@ -95,14 +95,14 @@ static inline void visit(struct pass *pass, const struct cf_extent *extent, uint
 static bool visit_heap(struct pass *pass, const struct cf_extent *extent) {
     const struct cf_planes *planes = pass->ranks->resolver->planes;
     struct cf_live_walk walk = cf_live_walk(planes, extent->heap);
-    size_t rank = cf_ranks_before_word(pass->ranks, extent->plane_word);
+    struct cf_rank rank = cf_ranks_of_word(pass->ranks, extent->plane_word);
     uint64_t avail;
     if (extent->bytes != NULL && !cf_mem_locate(pass->mem, extent->start, &pass->offset, &avail))
         return true; /* what is mapped has its place in the file */
     while (cf_live_walk_next(&walk)) {
         uint64_t addr = extent->base + ((uint64_t)walk.unit << planes->unit_shift);
-        visit(pass, extent, addr, (uint64_t)walk.units << planes->unit_shift, rank++);
-        if (rank % TICK_CHUNKS == 0 && cf_tick(pass->ctx))
+        visit(pass, extent, addr, (uint64_t)walk.units << planes->unit_shift, rank);
+        if (++rank.index % TICK_CHUNKS == 0 && cf_tick(pass->ctx))
             return false;
     }
     return true;

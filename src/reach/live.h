@@ -30,7 +30,7 @@ struct cf_live {
 /* Each visitor is called for each live chunk, in their order. */
 struct cf_live_visitor {
     void *arg;
-    void (*look)(void *arg, const struct cf_live *chunk, size_t rank);
+    void (*look)(void *arg, const struct cf_live *chunk, struct cf_rank rank);
 };
 
 /* The pass. CF_ENOMEM, CF_ECANCELLED. */

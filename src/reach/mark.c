@@ -17,8 +17,8 @@ struct cf_mark {
     uint64_t *plane;
 };
 
-static void set_bit(struct cf_mark *mark, size_t number) {
-    mark->plane[number >> 6] |= 1ull << (number & 63);
+static void set_bit(struct cf_mark *mark, struct cf_chunk_number number) {
+    mark->plane[number.index >> 6] |= 1ull << (number.index & 63);
 }
 
 /* Chunks that are not live, and tcache structs, begin as reached. */
@@ -37,9 +37,9 @@ static int premark(const struct cf_context *ctx, struct cf_mark *mark,
             set_bit(mark, extent->first_number);
     }
     for (size_t i = 0; i < input->nr_pointerless; i++) {
-        size_t number = cf_resolver_number_at(resolver,
-                                              input->pointerless[i] - 2 * resolver->word_bytes);
-        if (number != CF_NO_CHUNK)
+        struct cf_chunk_number number =
+            cf_resolver_number_at(resolver, input->pointerless[i] - 2 * resolver->word_bytes);
+        if (cf_is_chunk(number))
             set_bit(mark, number);
     }
     return CF_OK;
@@ -47,8 +47,9 @@ static int premark(const struct cf_context *ctx, struct cf_mark *mark,
 
 /* The bits of those live ones of a word of the planes that are reached; the first of them has this
  * rank. Mostly it is all or none. */
-static uint64_t reached_bits(uint64_t live, const uint64_t *reached, size_t rank, size_t nr) {
-    size_t word = rank / 64, shift = rank & 63;
+static uint64_t reached_bits(uint64_t live, const uint64_t *reached, struct cf_rank rank,
+                             size_t nr) {
+    size_t word = rank.index / 64, shift = rank.index & 63;
     uint64_t bits = reached[word] >> shift | (shift != 0 ? reached[word + 1] << (64 - shift) : 0);
     uint64_t all = nr < 64 ? (1ull << nr) - 1 : ~0ull;
     if ((bits & all) == all)
@@ -63,17 +64,18 @@ static uint64_t reached_bits(uint64_t live, const uint64_t *reached, size_t rank
 int cf_mark_take(const struct cf_context *ctx, struct cf_mark *mark, const struct cf_ranks *ranks,
                  const uint64_t *reached, struct cf_err *err) {
     const struct cf_planes *planes = mark->resolver.planes;
-    size_t rank = 0, nr_mmapped = cf_chunkmap_nr_mmapped(mark->resolver.map);
+    struct cf_rank rank = {0};
+    size_t nr_mmapped = cf_chunkmap_nr_mmapped(mark->resolver.map);
     for (size_t word = 0; word < planes->nr_words; word++) {
         uint64_t live = cf_ranks_live_bits(planes, word);
         size_t nr = cf_ranks_count_bits(live);
         mark->plane[word] |= reached_bits(live, reached, rank, nr);
-        rank += nr;
+        rank.index += nr;
         if (word % TICK_WORDS == 0 && cf_tick(ctx))
             return cf_err_cancelled(err);
     }
-    for (size_t i = 0; i < nr_mmapped; i++, rank++)
-        if (reached[rank / 64] >> (rank & 63) & 1)
+    for (size_t i = 0; i < nr_mmapped; i++, rank.index++)
+        if (cf_rank_bit(reached, rank))
             set_bit(mark, cf_ranks_number(ranks, rank));
     return CF_OK;
 }
@@ -112,13 +114,13 @@ void cf_mark_free(struct cf_mark *mark) {
     free(mark);
 }
 
-bool cf_mark_reached(const struct cf_mark *mark, size_t number) {
-    return mark->plane[number >> 6] >> (number & 63) & 1;
+bool cf_mark_reached(const struct cf_mark *mark, struct cf_chunk_number number) {
+    return cf_number_bit(mark->plane, number);
 }
 
 bool cf_mark_reached_at(const struct cf_mark *mark, uint64_t addr) {
-    size_t number = cf_resolver_number_at(&mark->resolver, addr);
-    return number == CF_NO_CHUNK || cf_mark_reached(mark, number);
+    struct cf_chunk_number number = cf_resolver_number_at(&mark->resolver, addr);
+    return !cf_is_chunk(number) || cf_mark_reached(mark, number);
 }
 
 const struct cf_resolver *cf_mark_resolver(const struct cf_mark *mark) {
@@ -157,13 +159,13 @@ bool cf_unreached_iter_next(struct cf_unreached_iter *iter, struct cf_unreached 
     const struct cf_resolver *r = &iter->mark->resolver;
     while (iter->extent < r->nr_extents) {
         const struct cf_extent *extent = &r->extents[iter->extent];
-        size_t number = extent->first_number;
+        struct cf_chunk_number number = extent->first_number;
         if (extent->heap == NULL) {
             next_extent(iter);
             if (cf_mark_reached(iter->mark, number))
                 continue;
         } else if (iter->bits != 0) {
-            number += iter->word * 64 + (size_t)__builtin_ctzll(iter->bits);
+            number.index += iter->word * 64 + (size_t)__builtin_ctzll(iter->bits);
             iter->bits &= iter->bits - 1;
         } else {
             size_t nr_words = cf_planes_units(r->planes, extent->heap) / 64 + 1;

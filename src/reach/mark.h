@@ -44,7 +44,7 @@ int cf_mark_take(const struct cf_context *ctx, struct cf_mark *mark, const struc
 
 /* True for chunks that are reached, and for all that are not live. By the number of
  * reach/resolve.h. */
-bool cf_mark_reached(const struct cf_mark *mark, size_t number);
+bool cf_mark_reached(const struct cf_mark *mark, struct cf_chunk_number number);
 /* The same by the header's address; for an address that is no chunk's, true. */
 bool cf_mark_reached_at(const struct cf_mark *mark, uint64_t addr);
 
@@ -63,7 +63,7 @@ struct cf_unreached_iter {
 };
 
 struct cf_unreached {
-    size_t number;
+    struct cf_chunk_number number;
     uint64_t addr;
     uint64_t bytes;
     const struct cf_extent *extent;

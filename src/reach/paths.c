@@ -45,9 +45,10 @@ int cf_paths_begin(struct cf_paths_writer *writer, bool with_from, struct cf_err
     return status;
 }
 
-void cf_paths_copy(const struct cf_paths_writer *writer, size_t position, uint32_t *out,
-                   size_t nr) {
-    cf_scratch_copy(&writer->order, (uint64_t)position * sizeof *out, out, nr * sizeof *out);
+void cf_paths_copy(const struct cf_paths_writer *writer, struct cf_position position,
+                   uint32_t *out, size_t nr) {
+    cf_scratch_copy(&writer->order, (uint64_t)position.index * sizeof *out, out,
+                    nr * sizeof *out);
 }
 
 void cf_paths_abandon(struct cf_paths_writer *writer) {
@@ -95,28 +96,31 @@ void cf_paths_drop(const struct cf_paths *paths) {
     cf_scratch_drop(&paths->from_file);
 }
 
-static size_t filter_bit(size_t rank) {
-    return (size_t)((uint64_t)rank * 0x9e3779b97f4a7c15ull >> (64 - FILTER_BITS));
+static size_t filter_bit(struct cf_rank rank) {
+    return (size_t)((uint64_t)rank.index * 0x9e3779b97f4a7c15ull >> (64 - FILTER_BITS));
 }
 
 /* Index of the rank, or `nr`. */
-static size_t find_rank(const size_t *ranks, size_t nr, size_t rank) {
-    size_t at = cf_bound(nr, i, ranks[i] >= rank);
-    return at < nr && ranks[at] == rank ? at : nr;
+static size_t find_rank(const struct cf_rank *ranks, size_t nr, struct cf_rank rank) {
+    size_t at = cf_bound(nr, i, ranks[i].index >= rank.index);
+    return at < nr && ranks[at].index == rank.index ? at : nr;
 }
 
-int cf_paths_find(const struct cf_context *ctx, const struct cf_paths *paths, const size_t *ranks,
-                  size_t nr, size_t *positions, struct cf_err *err) {
+int cf_paths_find(const struct cf_context *ctx, const struct cf_paths *paths,
+                  const struct cf_rank *ranks, size_t nr, struct cf_position *positions,
+                  struct cf_err *err) {
     uint64_t filter[(1 << FILTER_BITS) / 64] = {0};
     for (size_t i = 0; i < nr; i++) {
         filter[filter_bit(ranks[i]) / 64] |= 1ull << (filter_bit(ranks[i]) & 63);
         positions[i] = CF_NO_POSITION;
     }
-    for (size_t position = 0; position < paths->nr && nr > 0; position++) {
-        size_t rank = paths->order[position], bit = filter_bit(rank);
-        if (position % TICK_EACH == 0 && cf_tick(ctx))
+    for (struct cf_position position = {0}; position.index < paths->nr && nr > 0;
+         position.index++) {
+        struct cf_rank rank = cf_paths_rank(paths, position);
+        size_t bit = filter_bit(rank);
+        if (position.index % TICK_EACH == 0 && cf_tick(ctx))
             return cf_err_cancelled(err);
-        if (position % DROP_EACH == 0)
+        if (position.index % DROP_EACH == 0)
             cf_scratch_drop(&paths->order_file);
         if ((filter[bit / 64] >> (bit & 63) & 1) == 0)
             continue;
@@ -125,7 +129,7 @@ int cf_paths_find(const struct cf_context *ctx, const struct cf_paths *paths, co
             positions[at] = position;
     }
     for (size_t i = 1; i < nr; i++)
-        if (ranks[i] == ranks[i - 1])
+        if (ranks[i].index == ranks[i - 1].index)
             positions[i] = positions[i - 1];
     return CF_OK;
 }
@@ -154,20 +158,20 @@ static bool lay_stones(const struct cf_context *ctx, struct cf_paths *paths, uin
             continue;
         if (stone->at == position + 1)
             return true; /* and all beyond it were laid */
-        *stone = (struct cf_path_stone){position + 1, (uint32_t)end.root, (uint32_t)end.first,
-                                       (uint32_t)end.nr_chunks};
+        *stone = (struct cf_path_stone){position + 1, (uint32_t)end.root,
+                                       (uint32_t)end.first.index, (uint32_t)end.nr_chunks};
     }
     return true;
 }
 
-int cf_paths_end(const struct cf_context *ctx, struct cf_paths *paths, size_t position,
-                 struct cf_path_end *out, struct cf_err *err) {
+int cf_paths_end(const struct cf_context *ctx, struct cf_paths *paths,
+                 struct cf_position position, struct cf_path_end *out, struct cf_err *err) {
     struct cf_path_end end = {.nr_chunks = 0};
-    for (uint32_t at = (uint32_t)position;; at = paths->from[at]) {
+    for (uint32_t at = (uint32_t)position.index;; at = paths->from[at]) {
         const struct cf_path_stone *stone = stone_of(paths, at);
         if (stone != NULL && stone->at == at + 1) {
             end.nr_chunks += stone->nr_chunks;
-            end.first = stone->first;
+            end.first.index = stone->first;
             end.root = stone->root;
             break;
         }
@@ -175,12 +179,12 @@ int cf_paths_end(const struct cf_context *ctx, struct cf_paths *paths, size_t po
         if (end.nr_chunks % TICK_EACH == 0 && cf_tick(ctx))
             return cf_err_cancelled(err);
         if (paths->from[at] & ROOT) {
-            end.first = at;
+            end.first.index = at;
             end.root = paths->from[at] & ~ROOT;
             break;
         }
     }
-    if (!lay_stones(ctx, paths, (uint32_t)position, end))
+    if (!lay_stones(ctx, paths, (uint32_t)position.index, end))
         return cf_err_cancelled(err);
     *out = end;
     return CF_OK;

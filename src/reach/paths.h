@@ -17,6 +17,7 @@
 
 #include "base/tempfile.h"
 #include "corefrag.h"
+#include "reach/ranks.h"
 
 struct cf_path_stone;
 
@@ -29,8 +30,17 @@ struct cf_paths {
     struct cf_path_stone *stones; /* internal */
 };
 
+/* A chunk's position. */
+struct cf_position {
+    size_t index;
+};
+
 /* What is not a position. */
-#define CF_NO_POSITION SIZE_MAX
+#define CF_NO_POSITION ((struct cf_position){SIZE_MAX})
+
+static inline bool cf_is_position(struct cf_position position) {
+    return position.index != SIZE_MAX;
+}
 
 static const uint32_t CF_PATHS_MAX = (1u << 31) - 2; /* positions, ranks, and roots */
 
@@ -45,19 +55,24 @@ struct cf_paths_writer {
 static inline uint32_t cf_paths_from_root(size_t root) {
     return 1u << 31 | (uint32_t)root;
 }
+static inline uint32_t cf_paths_from_chunk(struct cf_position position) {
+    return (uint32_t)position.index;
+}
 
 /* Without `from` it is the queue of a search and no more: nothing to finish, but to be abandoned.
  * CF_ENOMEM; CF_EOUTPUT when there is no room in $TMPDIR (or /tmp). */
 int cf_paths_begin(struct cf_paths_writer *writer, bool with_from, struct cf_err *err);
 /* The chunk's position is how many were put before it. */
-static inline void cf_paths_put(struct cf_paths_writer *writer, uint32_t rank, uint32_t from) {
-    cf_scratch_put_u32(&writer->order, rank);
+static inline void cf_paths_put(struct cf_paths_writer *writer, struct cf_rank rank,
+                                uint32_t from) {
+    cf_scratch_put_u32(&writer->order, (uint32_t)rank.index);
     if (writer->from.buffer != NULL)
         cf_scratch_put_u32(&writer->from, from);
     writer->nr++;
 }
 /* Copies the ranks at `nr` positions that were put, from `position` on. */
-void cf_paths_copy(const struct cf_paths_writer *writer, size_t position, uint32_t *out, size_t nr);
+void cf_paths_copy(const struct cf_paths_writer *writer, struct cf_position position,
+                   uint32_t *out, size_t nr);
 /* The writer is gone in any case. As cf_paths_begin(). End with cf_paths_free(). */
 int cf_paths_finish(struct cf_paths_writer *writer, struct cf_paths **out, struct cf_err *err);
 void cf_paths_abandon(struct cf_paths_writer *writer);
@@ -65,25 +80,33 @@ void cf_paths_free(struct cf_paths *paths);
 
 /* Fills in the positions of the `nr` ranks, which are sorted; CF_NO_POSITION where one was not
  * reached. One pass over all of them. CF_ECANCELLED. */
-int cf_paths_find(const struct cf_context *ctx, const struct cf_paths *paths, const size_t *ranks,
-                  size_t nr, size_t *positions, struct cf_err *err);
+int cf_paths_find(const struct cf_context *ctx, const struct cf_paths *paths,
+                  const struct cf_rank *ranks, size_t nr, struct cf_position *positions,
+                  struct cf_err *err);
+
+/* The chunk at `position`. */
+static inline struct cf_rank cf_paths_rank(const struct cf_paths *paths,
+                                           struct cf_position position) {
+    return (struct cf_rank){paths->order[position.index]};
+}
 
 /* What led to the chunk at `position`: the position of another, or CF_NO_POSITION for a root. */
-static inline size_t cf_paths_before(const struct cf_paths *paths, size_t position) {
-    uint32_t from = paths->from[position];
-    return from >> 31 ? CF_NO_POSITION : from;
+static inline struct cf_position cf_paths_before(const struct cf_paths *paths,
+                                                 struct cf_position position) {
+    uint32_t from = paths->from[position.index];
+    return from >> 31 ? CF_NO_POSITION : (struct cf_position){from};
 }
 
 /* The end of the path back from a position. */
 struct cf_path_end {
     size_t root;
-    size_t first;       /* position of the chunk that the root leads to */
-    uint64_t nr_chunks; /* from `first` to the chunk, both counted */
+    struct cf_position first; /* of the chunk that the root leads to */
+    uint64_t nr_chunks;       /* from `first` to the chunk, both counted */
 };
 
 /* What was walked before is not walked again to its end. CF_ECANCELLED. */
-int cf_paths_end(const struct cf_context *ctx, struct cf_paths *paths, size_t position,
-                 struct cf_path_end *out, struct cf_err *err);
+int cf_paths_end(const struct cf_context *ctx, struct cf_paths *paths,
+                 struct cf_position position, struct cf_path_end *out, struct cf_err *err);
 
 /* Only our view of the pages goes. */
 void cf_paths_drop(const struct cf_paths *paths);

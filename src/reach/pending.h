@@ -20,13 +20,14 @@ struct cf_pending {
     size_t nr;
     size_t extent; /* index of the one that the last word led to */
     uint64_t lowered[CF_PENDING_MOST];
-    size_t places[CF_PENDING_MOST]; /* unit, or number of an mmapped chunk; CF_NO_CHUNK: nowhere */
+    struct cf_chunk_number places[CF_PENDING_MOST]; /* of its unit, which begins no
+                                                       chunk mostly; CF_NO_CHUNK: nowhere */
     uint32_t from[CF_PENDING_MOST]; /* the caller's */
 };
 
 /* Whoever gets the answer: where the word was seen, and the rank of the live chunk that it leads
  * to. Words that lead to none are not answered. Given as a constant it becomes part of the loop. */
-typedef void cf_pending_found(void *arg, uint32_t from, size_t rank);
+typedef void cf_pending_found(void *arg, uint32_t from, struct cf_rank rank);
 
 /* Where the words lead, as far as that can be told without the planes; and calls for those. */
 static inline void cf_pending_place(struct cf_pending *pending) {
@@ -50,32 +51,32 @@ static inline void cf_pending_place(struct cf_pending *pending) {
             pending->places[i] = extent.first_number;
             continue;
         }
-        size_t place = extent.first_number + (size_t)((lowered - extent.base) >> shift);
-        __builtin_prefetch(&starts[place >> 6]);
-        __builtin_prefetch(&states[place >> 6]);
-        __builtin_prefetch(&sums[place >> 6]);
+        struct cf_chunk_number place =
+            cf_number_of_unit(extent.plane_word, (size_t)((lowered - extent.base) >> shift));
+        __builtin_prefetch(&starts[place.index >> 6]);
+        __builtin_prefetch(&states[place.index >> 6]);
+        __builtin_prefetch(&sums[place.index >> 6]);
         pending->places[i] = place;
     }
 }
 
-/* The rank of the live chunk that covers the place of the word with this index; CF_NO_CHUNK for
+/* The rank of the live chunk that covers the place of the word with this index; CF_NO_RANK for
  * none that is live. It mostly starts in the same word of the planes. */
-static inline size_t cf_pending_rank(const struct cf_pending *pending,
-                                     const struct cf_planes *planes, size_t index) {
+static inline struct cf_rank cf_pending_rank(const struct cf_pending *pending,
+                                             const struct cf_planes *planes, size_t index) {
     const struct cf_ranks *ranks = pending->ranks;
-    size_t place = pending->places[index], word = place >> 6;
+    struct cf_chunk_number place = pending->places[index];
+    size_t word = place.index >> 6;
     if (word >= planes->nr_words)
-        return place == CF_NO_CHUNK ? CF_NO_CHUNK : cf_ranks_of(ranks, place);
-    uint64_t upto = planes->starts[word] & ~(~1ull << (place & 63));
+        return cf_is_chunk(place) ? cf_ranks_of(ranks, place) : CF_NO_RANK;
+    uint64_t upto = planes->starts[word] & ~(~1ull << (place.index & 63));
     if (upto == 0) {
-        size_t number = cf_resolver_target_of(ranks->resolver, pending->lowered[index]);
-        return number == CF_NO_CHUNK ? CF_NO_CHUNK : cf_ranks_of(ranks, number);
+        place = cf_resolver_target_of(ranks->resolver, pending->lowered[index]);
+        return cf_is_chunk(place) ? cf_ranks_of(ranks, place) : CF_NO_RANK;
     }
     uint64_t start = 1ull << (63 - __builtin_clzll(upto));
     uint64_t live = cf_ranks_live_bits(planes, word);
-    if ((live & start) == 0)
-        return CF_NO_CHUNK;
-    return cf_ranks_before_word(ranks, word) + cf_ranks_count_bits(live & (start - 1));
+    return (live & start) == 0 ? CF_NO_RANK : cf_ranks_of_bit(ranks, word, live, start);
 }
 
 /* Answers all that wait. */
@@ -84,8 +85,8 @@ cf_pending_answer(struct cf_pending *pending, cf_pending_found *found, void *arg
     const struct cf_planes planes = *pending->ranks->resolver->planes;
     cf_pending_place(pending);
     for (size_t i = 0; i < pending->nr; i++) {
-        size_t rank = cf_pending_rank(pending, &planes, i);
-        if (rank != CF_NO_CHUNK)
+        struct cf_rank rank = cf_pending_rank(pending, &planes, i);
+        if (cf_is_ranked(rank))
             found(arg, pending->from[i], rank);
     }
     pending->nr = 0;

@@ -40,25 +40,26 @@ int cf_ranks_init(const struct cf_context *ctx, struct cf_ranks *ranks,
     return CF_OK;
 }
 
-size_t cf_ranks_of_mmapped(const struct cf_ranks *ranks, size_t number) {
+struct cf_rank cf_ranks_of_mmapped(const struct cf_ranks *ranks, struct cf_chunk_number number) {
     size_t nr_units = cf_chunkmap_nr_units(ranks->resolver->map);
-    size_t index = (number - nr_units) / 2;
-    if (number < nr_units || index >= cf_chunkmap_nr_mmapped(ranks->resolver->map) ||
+    size_t index = (number.index - nr_units) / 2;
+    if (number.index < nr_units || index >= cf_chunkmap_nr_mmapped(ranks->resolver->map) ||
         cf_chunkmap_mmapped(ranks->resolver->map, index)->in_tcache)
-        return CF_NO_CHUNK;
-    return ranks->nr_live + index;
+        return CF_NO_RANK;
+    return (struct cf_rank){ranks->nr_live + index};
 }
 
-size_t cf_ranks_number(const struct cf_ranks *ranks, size_t rank) {
+struct cf_chunk_number cf_ranks_number(const struct cf_ranks *ranks, struct cf_rank rank) {
     const struct cf_planes *planes = ranks->resolver->planes;
-    if (rank >= ranks->nr_live)
-        return cf_chunkmap_nr_units(ranks->resolver->map) + 2 * (rank - ranks->nr_live);
+    if (rank.index >= ranks->nr_live)
+        return cf_number_of_mmapped(ranks->resolver->map, rank.index - ranks->nr_live);
     /* The last word with as many before it or fewer. */
-    size_t word = cf_bound(planes->nr_words, i, cf_ranks_before_word(ranks, i) > rank) - 1;
+    size_t word = cf_bound(planes->nr_words, i,
+                           cf_ranks_of_word(ranks, i).index > rank.index) - 1;
     uint64_t bits = cf_ranks_live_bits(planes, word);
-    for (size_t left = rank - cf_ranks_before_word(ranks, word); left > 0; left--)
+    for (size_t left = rank.index - cf_ranks_of_word(ranks, word).index; left > 0; left--)
         bits &= bits - 1;
-    return (word << 6) + (size_t)__builtin_ctzll(bits);
+    return cf_number_of_unit(word, (size_t)__builtin_ctzll(bits));
 }
 
 void cf_ranks_fini(struct cf_ranks *ranks) {

@@ -17,6 +17,27 @@
 
 enum { CF_RANKS_BLOCK_SHIFT = 20 }; /* words of the planes between two sums of 64 bits */
 
+/* A live chunk's rank. */
+struct cf_rank {
+    size_t index;
+};
+
+/* What is no chunk's rank. */
+#define CF_NO_RANK ((struct cf_rank){SIZE_MAX})
+
+static inline bool cf_is_ranked(struct cf_rank rank) {
+    return rank.index != SIZE_MAX;
+}
+
+/* In a plane with a bit for each rank. */
+static inline bool cf_rank_bit(const uint64_t *plane, struct cf_rank rank) {
+    return plane[rank.index >> 6] >> (rank.index & 63) & 1;
+}
+
+static inline void cf_rank_set_bit(uint64_t *plane, struct cf_rank rank) {
+    plane[rank.index >> 6] |= 1ull << (rank.index & 63);
+}
+
 /* All zero is empty. */
 struct cf_ranks {
     const struct cf_resolver *resolver;
@@ -48,32 +69,41 @@ static inline size_t cf_ranks_count_bits(uint64_t bits) {
     return (size_t)(bits * 0x0101010101010101ull >> 56);
 }
 
-/* Live chunks before a word of the planes. */
-static inline size_t cf_ranks_before_word(const struct cf_ranks *ranks, size_t word) {
-    return (size_t)ranks->blocks[word >> CF_RANKS_BLOCK_SHIFT] + ranks->sums[word];
+/* The rank of the first live chunk that starts in a word of the planes or behind it: as many are
+ * before. */
+static inline struct cf_rank cf_ranks_of_word(const struct cf_ranks *ranks, size_t word) {
+    return (struct cf_rank){(size_t)ranks->blocks[word >> CF_RANKS_BLOCK_SHIFT] +
+                            ranks->sums[word]};
+}
+
+/* The same for the one that starts at this bit of the word, whose live bits these are. */
+static inline struct cf_rank cf_ranks_of_bit(const struct cf_ranks *ranks, size_t word,
+                                             uint64_t live, uint64_t bit) {
+    struct cf_rank rank = cf_ranks_of_word(ranks, word);
+    rank.index += cf_ranks_count_bits(live & (bit - 1));
+    return rank;
 }
 
 /* As cf_ranks_of(), for an mmapped chunk. */
-size_t cf_ranks_of_mmapped(const struct cf_ranks *ranks, size_t number);
+struct cf_rank cf_ranks_of_mmapped(const struct cf_ranks *ranks, struct cf_chunk_number number);
 
-/* The rank of the chunk with this number; CF_NO_CHUNK when it is not live. */
-static inline size_t cf_ranks_of(const struct cf_ranks *ranks, size_t number) {
+/* The rank of the chunk with this number; CF_NO_RANK when it is not live. */
+static inline struct cf_rank cf_ranks_of(const struct cf_ranks *ranks,
+                                         struct cf_chunk_number number) {
     const struct cf_planes *planes = ranks->resolver->planes;
-    size_t word = number >> 6;
+    size_t word = number.index >> 6;
     if (word >= planes->nr_words)
         return cf_ranks_of_mmapped(ranks, number);
-    uint64_t live = cf_ranks_live_bits(planes, word), bit = 1ull << (number & 63);
-    if ((live & bit) == 0)
-        return CF_NO_CHUNK;
-    return cf_ranks_before_word(ranks, word) + cf_ranks_count_bits(live & (bit - 1));
+    uint64_t live = cf_ranks_live_bits(planes, word), bit = 1ull << (number.index & 63);
+    return (live & bit) == 0 ? CF_NO_RANK : cf_ranks_of_bit(ranks, word, live, bit);
 }
 
 /* The number of the chunk with this rank, which is below `nr`. */
-size_t cf_ranks_number(const struct cf_ranks *ranks, size_t rank);
+struct cf_chunk_number cf_ranks_number(const struct cf_ranks *ranks, struct cf_rank rank);
 
 /*
  * The live chunks of one heap in the order of addresses, for passes that want no others. Their
- * ranks follow each other from cf_ranks_before_word() of the heap's first word on.
+ * ranks follow each other from cf_ranks_of_word() of the heap's first word on.
  *
  *     struct cf_live_walk walk = cf_live_walk(planes, heap);
  *     while (cf_live_walk_next(&walk)) ... walk.unit, walk.units

@@ -34,14 +34,14 @@ static void add_heaps(struct cf_resolver *resolver) {
             continue;
         resolver->extents[resolver->nr_extents++] = (struct cf_extent){
             .start = start, .end = heap->chunks_end, .lowered_end = heap->chunks_end, .base = base,
-            .plane_word = heap->plane_word, .first_number = heap->plane_word * 64, .heap = heap,
+            .plane_word = heap->plane_word, .heap = heap,
+            .first_number = cf_number_of_unit(heap->plane_word, 0),
         };
     }
 }
 
 static void add_mmapped(struct cf_resolver *resolver) {
     const uint64_t header = 2 * resolver->word_bytes;
-    size_t nr_units = cf_chunkmap_nr_units(resolver->map);
     for (size_t i = 0; i < cf_chunkmap_nr_mmapped(resolver->map); i++) {
         const struct cf_mmapped *mmapped = cf_chunkmap_mmapped(resolver->map, i);
         uint64_t end;
@@ -50,7 +50,7 @@ static void add_mmapped(struct cf_resolver *resolver) {
         resolver->extents[resolver->nr_extents++] = (struct cf_extent){
             .start = mmapped->addr, .end = end, .base = mmapped->addr,
             .lowered_end = end - mmapped->addr > header ? end - header : mmapped->addr + 1,
-            .first_number = nr_units + 2 * i, .mmapped = mmapped,
+            .first_number = cf_number_of_mmapped(resolver->map, i), .mmapped = mmapped,
         };
     }
 }
@@ -59,7 +59,8 @@ static int compare_extents(const void *a, const void *b) {
     const struct cf_extent *left = a, *right = b;
     if (left->start != right->start)
         return left->start < right->start ? -1 : 1;
-    return left->first_number < right->first_number ? -1 : left->first_number > right->first_number;
+    size_t one = left->first_number.index, other = right->first_number.index;
+    return one < other ? -1 : one > other;
 }
 
 /* Of two that overlap, which only a damaged core brings about, the later one gives way. */
@@ -161,22 +162,24 @@ void cf_resolver_fini(struct cf_resolver *resolver) {
 
 /* Heaps are numbered in the order of their addresses, mmapped chunks too, but the extents of both
  * are mixed: so by address. */
-const struct cf_extent *cf_resolver_extent_of(const struct cf_resolver *resolver, size_t number) {
+const struct cf_extent *cf_resolver_extent_of(const struct cf_resolver *resolver,
+                                              struct cf_chunk_number number) {
     size_t nr_units = cf_chunkmap_nr_units(resolver->map);
     uint64_t addr;
-    if (number >= nr_units) {
-        size_t index = (number - nr_units) / 2;
+    if (number.index >= nr_units) {
+        size_t index = (number.index - nr_units) / 2;
         if (index >= cf_chunkmap_nr_mmapped(resolver->map))
             return NULL;
         addr = cf_chunkmap_mmapped(resolver->map, index)->addr;
     } else {
         const struct cf_heap *heaps = resolver->planes->heaps;
-        size_t upto = cf_bound(resolver->planes->nr_heaps, i, heaps[i].plane_word * 64 > number);
+        size_t upto = cf_bound(resolver->planes->nr_heaps, i,
+                               heaps[i].plane_word * 64 > number.index);
         if (upto == 0)
             return NULL;
         const struct cf_heap *heap = &heaps[upto - 1];
         addr = cf_planes_base(resolver->planes, heap) +
-               ((uint64_t)(number - heap->plane_word * 64) << resolver->planes->unit_shift);
+               ((uint64_t)(number.index - heap->plane_word * 64) << resolver->planes->unit_shift);
     }
     if (!cf_resolver_in_span(resolver, addr))
         return NULL;
@@ -184,14 +187,15 @@ const struct cf_extent *cf_resolver_extent_of(const struct cf_resolver *resolver
 }
 
 struct cf_numbered cf_resolver_chunk(const struct cf_resolver *resolver,
-                                     const struct cf_extent *extent, size_t number) {
+                                     const struct cf_extent *extent,
+                                     struct cf_chunk_number number) {
     if (extent->heap == NULL)
         return (struct cf_numbered){
             .addr = extent->start, .bytes = extent->end - extent->start,
             .live = !extent->mmapped->in_tcache,
         };
     const struct cf_planes *planes = resolver->planes;
-    size_t unit = number - extent->first_number;
+    size_t unit = number.index - extent->first_number.index;
     size_t next = cf_planes_next_start(planes, extent->heap, unit + 1,
                                        cf_planes_units(planes, extent->heap));
     return (struct cf_numbered){
@@ -201,7 +205,7 @@ struct cf_numbered cf_resolver_chunk(const struct cf_resolver *resolver,
     };
 }
 
-size_t cf_resolver_number_at(const struct cf_resolver *resolver, uint64_t addr) {
+struct cf_chunk_number cf_resolver_number_at(const struct cf_resolver *resolver, uint64_t addr) {
     if (!cf_resolver_in_span(resolver, addr))
         return CF_NO_CHUNK;
     const struct cf_extent *extent = cf_resolver_extent(resolver, addr);

@@ -10,8 +10,8 @@
  *     chunks      | h0            | h1      | h2              |
  *     pointed at      | h0            | h1      | h2              |      2W further
  *
- * Every chunk has one number, dense enough for a bit plane: of a chunk in a heap its unit
- * (cf_chunkmap_unit_of()); of the i-th mmapped chunk nr_units + 2 * i. So number + 1 is never
+ * Every chunk has one number, dense enough for a bit plane: of a chunk in a heap that of its
+ * first bit in the planes; of the i-th mmapped chunk nr_units + 2 * i. So number + 1 is never
  * another chunk's number (MINSIZE is two units), and a pass may keep a second bit there.
  *
  * The way: one comparison with the span of all heaps and mmapped chunks; a slot table, two levels,
@@ -33,8 +33,33 @@
 
 enum { CF_SLOTS_PER_BLOCK = 64 };
 
+/* A chunk's number. */
+struct cf_chunk_number {
+    size_t index;
+};
+
 /* What is no chunk's number. */
-#define CF_NO_CHUNK SIZE_MAX
+#define CF_NO_CHUNK ((struct cf_chunk_number){SIZE_MAX})
+
+static inline bool cf_is_chunk(struct cf_chunk_number number) {
+    return number.index != SIZE_MAX;
+}
+
+/* The number of the chunk whose first unit is this one of the heap whose planes begin at
+ * `plane_word`. */
+static inline struct cf_chunk_number cf_number_of_unit(size_t plane_word, size_t unit) {
+    return (struct cf_chunk_number){plane_word * 64 + unit};
+}
+
+static inline struct cf_chunk_number cf_number_of_mmapped(const struct cf_chunkmap *map,
+                                                          size_t index) {
+    return (struct cf_chunk_number){cf_chunkmap_nr_units(map) + 2 * index};
+}
+
+/* In a plane with a bit for each number. */
+static inline bool cf_number_bit(const uint64_t *plane, struct cf_chunk_number number) {
+    return plane[number.index >> 6] >> (number.index & 63) & 1;
+}
 
 /* A run of chunks: those of a heap, or one mmapped chunk. */
 struct cf_extent {
@@ -44,7 +69,7 @@ struct cf_extent {
     const unsigned char *bytes;  /* of `start`, where all of it is one readable run; else NULL */
     uint64_t base;               /* heap: address of unit 0 */
     size_t plane_word;           /* heap: its first word in the planes */
-    size_t first_number;         /* of unit 0, or of the mmapped chunk */
+    struct cf_chunk_number first_number; /* of unit 0, or of the mmapped chunk */
     const struct cf_heap *heap;  /* or NULL */
     const struct cf_mmapped *mmapped; /* or NULL */
 };
@@ -121,42 +146,47 @@ static inline size_t cf_resolver_unit(const struct cf_resolver *resolver,
 }
 
 /* The number of the chunk that covers `lowered`, which is in `extent`; or CF_NO_CHUNK. */
-static inline size_t cf_resolver_number(const struct cf_resolver *resolver,
-                                        const struct cf_extent *extent, uint64_t lowered) {
+static inline struct cf_chunk_number cf_resolver_number(const struct cf_resolver *resolver,
+                                                        const struct cf_extent *extent,
+                                                        uint64_t lowered) {
     if (extent->heap == NULL)
         return extent->first_number;
     size_t unit = cf_planes_prev_start(resolver->planes, extent->heap,
                                        cf_resolver_unit(resolver, extent, lowered));
-    return unit == SIZE_MAX ? CF_NO_CHUNK : extent->first_number + unit;
+    return unit == SIZE_MAX ? CF_NO_CHUNK : cf_number_of_unit(extent->plane_word, unit);
 }
 
 /* The number of the chunk whose header `lowered` is, which is in `extent`; or CF_NO_CHUNK. */
-static inline size_t cf_resolver_start(const struct cf_resolver *resolver,
-                                       const struct cf_extent *extent, uint64_t lowered) {
+static inline struct cf_chunk_number cf_resolver_start(const struct cf_resolver *resolver,
+                                                       const struct cf_extent *extent,
+                                                       uint64_t lowered) {
     if (extent->heap == NULL)
         return lowered == extent->start ? extent->first_number : CF_NO_CHUNK;
     size_t unit = cf_resolver_unit(resolver, extent, lowered);
     bool exact = extent->base + ((uint64_t)unit << resolver->planes->unit_shift) == lowered;
     return exact && cf_plane_bit(resolver->planes->starts, extent->plane_word, unit)
-               ? extent->first_number + unit
+               ? cf_number_of_unit(extent->plane_word, unit)
                : CF_NO_CHUNK;
 }
 
 /* The chunk that a lowered word in the span leads to, of any state; CF_NO_CHUNK for none. */
-static inline size_t cf_resolver_target_of(const struct cf_resolver *resolver, uint64_t lowered) {
+static inline struct cf_chunk_number cf_resolver_target_of(const struct cf_resolver *resolver,
+                                                           uint64_t lowered) {
     const struct cf_extent *extent = cf_resolver_extent(resolver, lowered);
     return extent == NULL ? CF_NO_CHUNK : cf_resolver_number(resolver, extent, lowered);
 }
 
 /* All steps in one: the chunk that `word` points to. */
-static inline size_t cf_resolver_target(const struct cf_resolver *resolver, uint64_t word) {
+static inline struct cf_chunk_number cf_resolver_target(const struct cf_resolver *resolver,
+                                                        uint64_t word) {
     uint64_t lowered = cf_resolver_lowered(resolver, word);
     return cf_resolver_in_span(resolver, lowered) ? cf_resolver_target_of(resolver, lowered)
                                                   : CF_NO_CHUNK;
 }
 
 /* The extent that holds the chunk with this number. */
-const struct cf_extent *cf_resolver_extent_of(const struct cf_resolver *resolver, size_t number);
+const struct cf_extent *cf_resolver_extent_of(const struct cf_resolver *resolver,
+                                              struct cf_chunk_number number);
 
 /* The chunk with this number: its header, its size, and whether it is live (mmapped and not in a
  * tcache counts as live). */
@@ -167,7 +197,8 @@ struct cf_numbered {
 };
 
 struct cf_numbered cf_resolver_chunk(const struct cf_resolver *resolver,
-                                     const struct cf_extent *extent, size_t number);
+                                     const struct cf_extent *extent,
+                                     struct cf_chunk_number number);
 
 /* Where the pointers of a chunk end; they begin at its user address. The next chunk's prev_size is
  * its own too; an mmapped chunk has no next one. Never beyond the extent. */
@@ -181,6 +212,6 @@ static inline uint64_t cf_resolver_payload_end(const struct cf_resolver *resolve
 }
 
 /* The number of the chunk whose header is at `addr`; CF_NO_CHUNK when none starts there. */
-size_t cf_resolver_number_at(const struct cf_resolver *resolver, uint64_t addr);
+struct cf_chunk_number cf_resolver_number_at(const struct cf_resolver *resolver, uint64_t addr);
 
 #endif

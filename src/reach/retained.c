@@ -12,9 +12,9 @@
 
 enum { TICK_VERTICES = 1 << 20 };
 
-static struct cf_numbered chunk_of(const struct cf_dominators *t, size_t rank) {
+static struct cf_numbered chunk_of(const struct cf_dominators *t, struct cf_rank rank) {
     const struct cf_resolver *resolver = t->ranks->resolver;
-    size_t number = cf_ranks_number(t->ranks, rank);
+    struct cf_chunk_number number = cf_ranks_number(t->ranks, rank);
     return cf_resolver_chunk(resolver, cf_resolver_extent_of(resolver, number), number);
 }
 
@@ -49,7 +49,7 @@ static size_t choose(const struct cf_context *ctx, const struct cf_dominators *t
             *cancelled = cf_tick(ctx);
         if (nr == CF_RETAINED_MAX && !goes_before(t, v, heap[0]))
             continue;
-        if (cf_dominators_rank(t, (struct cf_vertex){v}) == CF_NO_CHUNK)
+        if (!cf_is_ranked(cf_dominators_rank(t, (struct cf_vertex){v})))
             continue;
         if (nr < CF_RETAINED_MAX) {
             heap[nr++] = v;
@@ -66,9 +66,9 @@ static size_t choose(const struct cf_context *ctx, const struct cf_dominators *t
 static struct cf_retained_row row_of(const struct cf_dominators *t, struct cf_vertex vertex) {
     struct cf_numbered chunk = chunk_of(t, cf_dominators_rank(t, vertex));
     struct cf_kept_alive kept = cf_dominators_kept(t, vertex);
-    size_t above = cf_dominators_rank(t, cf_dominators_above(t, vertex));
+    struct cf_rank above = cf_dominators_rank(t, cf_dominators_above(t, vertex));
     return (struct cf_retained_row){chunk.addr, chunk.bytes, kept.bytes, kept.chunks,
-                                    above == CF_NO_CHUNK ? 0 : chunk_of(t, above).addr};
+                                    cf_is_ranked(above) ? chunk_of(t, above).addr : 0};
 }
 
 static int compare_rows(const void *a, const void *b) {

@@ -34,7 +34,7 @@ struct search {
     const struct cf_links *links;
     uint64_t *reached;
     struct cf_paths_writer queue;
-    size_t head;
+    struct cf_position head;
     struct cf_scratch_writer words; /* of roots; no buffer: they are not wanted */
     uint32_t root; /* that is read */
     uint64_t addr; /* of the words that are read; 0: registers */
@@ -46,18 +46,17 @@ struct search {
     bool is_cancelled;
 };
 
-static inline void reach(struct search *s, size_t rank, uint32_t from) {
-    uint64_t *word = &s->reached[rank / 64], bit = 1ull << (rank & 63);
-    if (*word & bit)
+static inline void reach(struct search *s, struct cf_rank rank, uint32_t from) {
+    if (cf_rank_bit(s->reached, rank))
         return;
-    *word |= bit;
-    cf_paths_put(&s->queue, (uint32_t)rank, from);
+    cf_rank_set_bit(s->reached, rank);
+    cf_paths_put(&s->queue, rank, from);
 }
 
-static inline void reach_from_root(void *arg, uint32_t from, size_t rank) {
+static inline void reach_from_root(void *arg, uint32_t from, struct cf_rank rank) {
     struct search *s = arg;
     struct cf_root_word *word = &s->met[from];
-    word->rank = (uint32_t)rank;
+    word->rank = (uint32_t)rank.index;
     if (s->words.buffer != NULL)
         cf_scratch_put(&s->words, word, sizeof *word);
     reach(s, rank, cf_paths_from_root(word->root));
@@ -150,47 +149,50 @@ static void give_back(struct search *s) {
     cf_links_drop(s->links);
 }
 
-static inline void follow(struct search *s, size_t rank, const unsigned char *place,
-                          size_t position) {
+static inline void follow(struct search *s, struct cf_rank rank, const unsigned char *place,
+                          struct cf_position position) {
     if (--s->until_tick == 0)
         give_back(s);
     struct cf_link_list list = cf_links_at(s->links, rank, place);
     while (list.at < list.end)
-        reach(s, cf_links_take(&list), (uint32_t)position);
+        reach(s, cf_links_take(&list), cf_paths_from_chunk(position));
 }
 
-static inline const unsigned char *call_for_links(const struct search *s, size_t rank) {
+static inline const unsigned char *call_for_links(const struct search *s,
+                                                  struct cf_rank rank) {
     const unsigned char *place = cf_links_place(s->links, rank);
     __builtin_prefetch(place);
     return place;
 }
 
+/* `ranks` as they stand in the queue. */
 static void follow_block(struct search *s, const uint32_t *ranks, size_t nr) {
     const unsigned char *places[LISTS_AHEAD];
     for (size_t i = 0; i < LISTS_AHEAD && i < nr; i++)
-        places[i] = call_for_links(s, ranks[i]);
+        places[i] = call_for_links(s, (struct cf_rank){ranks[i]});
     for (size_t i = 0; i < nr; i++) {
         const unsigned char *place = places[i % LISTS_AHEAD];
         if (i + BLOCKS_AHEAD < nr)
-            __builtin_prefetch(&s->links->blocks[ranks[i + BLOCKS_AHEAD] / CF_LINKS_PER_BLOCK]);
+            __builtin_prefetch(cf_links_block(s->links, (struct cf_rank){ranks[i + BLOCKS_AHEAD]}));
         if (i + LISTS_AHEAD < nr)
-            places[i % LISTS_AHEAD] = call_for_links(s, ranks[i + LISTS_AHEAD]);
-        follow(s, ranks[i], place, s->head + i);
+            places[i % LISTS_AHEAD] = call_for_links(s, (struct cf_rank){ranks[i + LISTS_AHEAD]});
+        follow(s, (struct cf_rank){ranks[i]}, place,
+               (struct cf_position){s->head.index + i});
     }
-    s->head += nr;
+    s->head.index += nr;
 }
 
 static void follow_all(struct search *s, uint32_t *block) {
     size_t told = 0;
-    while (s->head < s->queue.nr && s->queue.order.code == 0 && !s->is_cancelled) {
-        size_t nr = s->queue.nr - s->head;
+    while (s->head.index < s->queue.nr && s->queue.order.code == 0 && !s->is_cancelled) {
+        size_t nr = s->queue.nr - s->head.index;
         if (nr > BLOCK_CHUNKS)
             nr = BLOCK_CHUNKS;
         cf_paths_copy(&s->queue, s->head, block, nr);
         follow_block(s, block, nr);
-        if (s->head - told < PROGRESS_CHUNKS)
+        if (s->head.index - told < PROGRESS_CHUNKS)
             continue;
-        told = s->head;
+        told = s->head.index;
         s->is_cancelled = cf_progress(s->ctx, "following pointers", told, s->links->ranks->nr);
     }
 }

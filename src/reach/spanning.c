@@ -72,8 +72,8 @@ static bool pop(struct spanner *s, struct spanning_edge *out) {
     return true;
 }
 
-static inline void meet(struct spanner *s, size_t rank, uint32_t from) {
-    uint32_t *place = &s->tree->vertices[rank];
+static inline void meet(struct spanner *s, struct cf_rank rank, uint32_t from) {
+    uint32_t *place = &s->tree->vertices[rank.index];
     if (*place == 0)
         *place = SEEN | from;
     else if ((*place & SEEN) == 0) {
@@ -81,7 +81,7 @@ static inline void meet(struct spanner *s, size_t rank, uint32_t from) {
             cf_late_edges_put(&s->tree->late, *place, from);
         return;
     }
-    push(s, (uint32_t)rank, from);
+    push(s, (uint32_t)rank.index, from);
 }
 
 static uint32_t number(struct spanner *s, uint32_t source, uint32_t parent, uint32_t first) {
@@ -109,13 +109,13 @@ static inline void call_for_next(const struct spanner *s) {
         return;
     const struct spanning_edge *top = s->stack + s->nr_stack;
     __builtin_prefetch(&s->tree->vertices[top[-STATES_AHEAD].rank]);
-    __builtin_prefetch(&s->links->blocks[top[-BLOCKS_AHEAD].rank / CF_LINKS_PER_BLOCK]);
-    __builtin_prefetch(cf_links_place(s->links, top[-LISTS_AHEAD].rank));
+    __builtin_prefetch(cf_links_block(s->links, (struct cf_rank){top[-BLOCKS_AHEAD].rank}));
+    __builtin_prefetch(cf_links_place(s->links, (struct cf_rank){top[-LISTS_AHEAD].rank}));
 }
 
-static void visit(struct spanner *s, uint32_t rank, uint32_t parent) {
-    uint32_t *place = &s->tree->vertices[rank];
-    uint32_t vertex = number(s, rank, parent, *place & ~SEEN);
+static void visit(struct spanner *s, struct cf_rank rank, uint32_t parent) {
+    uint32_t *place = &s->tree->vertices[rank.index];
+    uint32_t vertex = number(s, (uint32_t)rank.index, parent, *place & ~SEEN);
     *place = vertex;
     if (--s->until_tick == 0)
         give_back(s);
@@ -129,7 +129,7 @@ static void descend(struct spanner *s) {
     while (!s->is_cancelled && pop(s, &edge)) {
         call_for_next(s);
         if (s->tree->vertices[edge.rank] & SEEN)
-            visit(s, edge.rank, edge.from);
+            visit(s, (struct cf_rank){edge.rank}, edge.from);
     }
 }
 
@@ -142,7 +142,7 @@ static void visit_groups(struct spanner *s, bool passing) {
         uint32_t vertex = number(s, CF_SPANNING_GROUP | (uint32_t)group, 0, 0);
         s->tree->groups[group] = vertex;
         for (uint64_t i = input->begins[group]; i < input->begins[group + 1]; i++)
-            meet(s, input->targets[i], vertex);
+            meet(s, (struct cf_rank){input->targets[i]}, vertex);
         descend(s);
     }
 }

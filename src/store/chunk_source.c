@@ -93,9 +93,8 @@ static bool next_heap(struct cf_chunk_source *source) {
     source->heap = heap_at(source, turn);
     source->walk = cf_planes_walk_at(cf_chunkmap_planes(source->map), source->heap, word);
     source->stop_unit = is_last ? source->to.word * 64 : SIZE_MAX;
-    source->first_unit = source->heap->plane_word * 64;
     if (source->types != NULL)
-        source->rank = cf_ranks_before_word(source->facts.ranks, source->heap->plane_word + word);
+        source->rank = cf_ranks_of_word(source->facts.ranks, source->heap->plane_word + word);
     return true;
 }
 
@@ -136,10 +135,6 @@ struct cf_chunk_source cf_chunk_source_part(const struct cf_chunk_source *source
     return part;
 }
 
-static inline bool is_set(const uint64_t *bits, size_t number) {
-    return bits[number >> 6] >> (number & 63) & 1;
-}
-
 /* As many of the heap's chunks below unit `stop` as `max`; fewer: there are no more. */
 static size_t take_chunks(struct cf_chunk_source *source, struct cf_chunk_row *rows, size_t max,
                           size_t stop) {
@@ -152,10 +147,11 @@ static size_t take_chunks(struct cf_chunk_source *source, struct cf_chunk_row *r
     const uint32_t arena_id = source->heap->arena_id, heap_id = source->heap->id;
     struct cf_planes_walk walk = source->walk;
     struct cf_chunk chunk;
-    size_t nr = 0, rank = source->rank;
+    struct cf_rank next = source->rank; /* live */
+    size_t nr = 0;
     while (nr < max && walk.unit < stop && cf_planes_walk_next(&walk, &chunk)) {
         bool is_live = chunk.state == CF_CHUNK_LIVE;
-        rank += is_live;
+        next.index += is_live;
         if (!source->keeps[chunk.state])
             continue;
         struct cf_chunk_row *row = &rows[nr++];
@@ -166,12 +162,13 @@ static size_t take_chunks(struct cf_chunk_source *source, struct cf_chunk_row *r
         if (!is_live || reached == NULL)
             continue;
         if (source->types != NULL)
-            row->type = source->types[rank - 1];
-        if (!is_set(reached, source->first_unit + ((chunk.addr - walk.base) >> walk.shift)))
+            row->type = source->types[next.index - 1];
+        size_t unit = (size_t)((chunk.addr - walk.base) >> walk.shift);
+        if (!cf_plane_bit(reached, source->heap->plane_word, unit))
             row->code = CF_CODE_UNREACHABLE;
     }
     source->walk = walk;
-    source->rank = rank;
+    source->rank = next;
     return nr;
 }
 
@@ -190,7 +187,7 @@ static size_t take_mmapped(struct cf_chunk_source *source, struct cf_chunk_row *
         return 1;
     if (source->types != NULL)
         row->type = source->types[facts->ranks->nr_live + index];
-    if (!is_set(facts->reached, cf_chunkmap_nr_units(source->map) + 2 * index))
+    if (!cf_number_bit(facts->reached, cf_number_of_mmapped(source->map, index)))
         row->code = CF_CODE_MMAPPED_UNREACHABLE;
     return 1;
 }

@@ -67,8 +67,7 @@ struct cf_chunk_source {
     size_t heaps_done;
     size_t stop_unit; /* of the heap at hand */
     const struct cf_heap *heap;
-    size_t first_unit; /* of the heap in `reached` */
-    size_t rank; /* of the next live chunk; 0 without types */
+    struct cf_rank rank; /* of the next live chunk; 0 without types */
     struct cf_planes_walk walk;
     uint64_t rows; /* handed out so far */
 };

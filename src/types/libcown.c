@@ -15,8 +15,9 @@ enum {
 };
 
 static void name_at(struct cf_types *types, uint64_t user, const char *name) {
-    size_t number = cf_resolver_number_at(types->input.resolver, user - 2 * types->word);
-    if (number != CF_NO_CHUNK)
+    struct cf_chunk_number number =
+        cf_resolver_number_at(types->input.resolver, user - 2 * types->word);
+    if (cf_is_chunk(number))
         cf_types_name_chunk(types, number, cf_types_intern(types, name, CF_EVIDENCE_LIBC));
 }
 
@@ -63,9 +64,9 @@ void cf_types_look_at_link_map(struct cf_types *types, const struct cf_live *pay
         return;
     for (uint64_t i = 0; i < LINK_MAP_WORDS_MAX && (i + 1) * w <= payload->readable; i++) {
         uint64_t usable, slack, word = cf_payload_word(types, payload, i * w);
-        size_t number = cf_types_buffer_at(types, word, &usable, &slack);
+        struct cf_chunk_number number = cf_types_buffer_at(types, word, &usable, &slack);
         bool is_map = i == 3 || i == 4 || word == payload->user; /* l_next, l_prev, l_real */
-        if (number != CF_NO_CHUNK && !is_map)
+        if (cf_is_chunk(number) && !is_map)
             cf_types_name_chunk(types, number,
                                 cf_types_intern(types, "glibc loader data", CF_EVIDENCE_LIBC));
     }
@@ -75,8 +76,8 @@ void cf_types_look_at_link_map(struct cf_types *types, const struct cf_live *pay
  * where a thread has one. */
 static void look_at_specific(struct cf_types *types, uint64_t word) {
     uint64_t usable, slack, sequence;
-    size_t number = cf_types_buffer_at(types, word, &usable, &slack);
-    if (number == CF_NO_CHUNK || usable < SPECIFIC_WORDS * types->word ||
+    struct cf_chunk_number number = cf_types_buffer_at(types, word, &usable, &slack);
+    if (!cf_is_chunk(number) || usable < SPECIFIC_WORDS * types->word ||
         usable - SPECIFIC_WORDS * types->word > slack ||
         !cf_mem_word(types->input.mem, word, &sequence) || sequence > SEQUENCE_MAX)
         return;

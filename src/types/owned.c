@@ -21,8 +21,8 @@ enum {
     TICK_WORDS = 1 << 17,
 };
 
-size_t cf_types_buffer_at(const struct cf_types *types, uint64_t word, uint64_t *usable,
-                          uint64_t *slack) {
+struct cf_chunk_number cf_types_buffer_at(const struct cf_types *types, uint64_t word,
+                                          uint64_t *usable, uint64_t *slack) {
     const struct cf_resolver *resolver = types->input.resolver;
     uint64_t lowered = cf_resolver_lowered(resolver, word);
     if (!cf_resolver_in_span(resolver, lowered))
@@ -30,8 +30,8 @@ size_t cf_types_buffer_at(const struct cf_types *types, uint64_t word, uint64_t 
     const struct cf_extent *extent = cf_resolver_extent(resolver, lowered);
     if (extent == NULL)
         return CF_NO_CHUNK;
-    size_t number = cf_resolver_start(resolver, extent, lowered);
-    if (number == CF_NO_CHUNK)
+    struct cf_chunk_number number = cf_resolver_start(resolver, extent, lowered);
+    if (!cf_is_chunk(number))
         return CF_NO_CHUNK;
     struct cf_numbered chunk = cf_resolver_chunk(resolver, extent, number);
     if (!chunk.live)
@@ -64,8 +64,8 @@ static bool may_be_vector(uint64_t begin, uint64_t end, uint64_t storage_end) {
 static __attribute__((noinline)) void
 look(struct cf_types *types, uint64_t first, uint64_t second, uint64_t third) {
     uint64_t usable, slack;
-    size_t number = cf_types_buffer_at(types, first, &usable, &slack);
-    if (number == CF_NO_CHUNK || cf_types_is_owned(types, number))
+    struct cf_chunk_number number = cf_types_buffer_at(types, first, &usable, &slack);
+    if (!cf_is_chunk(number) || cf_types_is_owned(types, number))
         return;
     if (may_be_string(second, third) && is_snug(third + 1, usable, slack) &&
         ends_with_zero(types, first + second))
@@ -80,8 +80,8 @@ static void look_at_file(struct cf_types *types, const struct cf_live *payload, 
     if ((uint32_t)cf_payload_word(types, payload, i * types->word) >> 16 != CF_IO_MAGIC)
         return;
     uint64_t buffer = cf_payload_word(types, payload, (i + 7) * types->word);
-    size_t number = cf_types_buffer_at(types, buffer, &usable, &slack);
-    if (number != CF_NO_CHUNK && !cf_types_is_owned(types, number))
+    struct cf_chunk_number number = cf_types_buffer_at(types, buffer, &usable, &slack);
+    if (cf_is_chunk(number) && !cf_types_is_owned(types, number))
         cf_types_own(types, number, CF_OWNED_STDIO);
 }
 

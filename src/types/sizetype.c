@@ -46,7 +46,7 @@ static bool add_heap(struct counter *counter, const struct cf_context *ctx,
                      const struct cf_extent *extent) {
     const struct cf_planes *planes = counter->resolver->planes;
     const uint16_t *next = cf_types_by_rank(counter->types) +
-                           cf_ranks_before_word(counter->ranks, extent->plane_word);
+                           cf_ranks_of_word(counter->ranks, extent->plane_word).index;
     struct cf_live_walk walk = cf_live_walk(planes, extent->heap);
     for (uint64_t nr = 0; cf_live_walk_next(&walk); nr++) {
         add(counter, *next++, (uint64_t)walk.units << planes->unit_shift);

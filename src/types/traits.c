@@ -92,8 +92,8 @@ bool cf_types_look_for_trait(struct cf_types *types, uint64_t data, uint64_t tab
     uint64_t usable, slack, drop, size;
     if (!read_table(types, table, &drop, &size) || size == 0)
         return false;
-    size_t number = cf_types_buffer_at(types, data, &usable, &slack);
-    if (number == CF_NO_CHUNK || size > usable || usable - size > slack)
+    struct cf_chunk_number number = cf_types_buffer_at(types, data, &usable, &slack);
+    if (!cf_is_chunk(number) || size > usable || usable - size > slack)
         return false;
     cf_types_name_chunk(types, number, type_of_trait(types, table, drop));
     return true;

@@ -176,30 +176,30 @@ static bool is_owned_type(const struct cf_types *types, uint32_t type) {
                          type == owned[CF_OWNED_STDIO]);
 }
 
-bool cf_types_is_owned(const struct cf_types *types, size_t number) {
+bool cf_types_is_owned(const struct cf_types *types, struct cf_chunk_number number) {
     return is_owned_type(types, cf_types_of(types, number));
 }
 
-void cf_types_own(struct cf_types *types, size_t number, enum cf_owned owned) {
+void cf_types_own(struct cf_types *types, struct cf_chunk_number number, enum cf_owned owned) {
     cf_types_name_chunk(types, number, owned_type(types, owned));
 }
 
-void cf_types_name_chunk(struct cf_types *types, size_t number, uint32_t type) {
-    size_t rank = cf_ranks_of(types->ranks, number);
-    if (rank != CF_NO_CHUNK && type != 0 && !is_owned_type(types, types->table[rank]))
-        types->table[rank] = (uint16_t)type;
+void cf_types_name_chunk(struct cf_types *types, struct cf_chunk_number number, uint32_t type) {
+    struct cf_rank rank = cf_ranks_of(types->ranks, number);
+    if (cf_is_ranked(rank) && type != 0 && !is_owned_type(types, types->table[rank.index]))
+        types->table[rank.index] = (uint16_t)type;
 }
 
 /* A chunk says what it is, and what others are. Where it stands in the order of addresses, others
  * may have spoken of it already; those behind it still can. */
-static void look_at_chunk(void *arg, const struct cf_live *chunk, size_t rank) {
+static void look_at_chunk(void *arg, const struct cf_live *chunk, struct cf_rank rank) {
     struct cf_types *types = arg;
     if (chunk->at == NULL)
         return;
     cf_types_look_for_owned(types, chunk);
-    if (types->table[rank] == 0)
-        types->table[rank] = (uint16_t)cf_types_recognise(types, chunk);
-    if (rank % DROP_EACH == 0)
+    if (types->table[rank.index] == 0)
+        types->table[rank.index] = (uint16_t)cf_types_recognise(types, chunk);
+    if (rank.index % DROP_EACH == 0)
         cf_scratch_drop(&types->scratch);
 }
 
@@ -244,9 +244,9 @@ void cf_types_free(struct cf_types *types) {
     free(types);
 }
 
-uint32_t cf_types_of(const struct cf_types *types, size_t number) {
-    size_t rank = cf_ranks_of(types->ranks, number);
-    return rank == CF_NO_CHUNK ? 0 : types->table[rank];
+uint32_t cf_types_of(const struct cf_types *types, struct cf_chunk_number number) {
+    struct cf_rank rank = cf_ranks_of(types->ranks, number);
+    return cf_is_ranked(rank) ? types->table[rank.index] : 0;
 }
 
 const uint16_t *cf_types_by_rank(const struct cf_types *types) {
@@ -268,12 +268,12 @@ uint32_t cf_types_at(const struct cf_types *types, uint64_t addr) {
     if (extent->heap == NULL)
         return addr == extent->start ? cf_types_of(types, extent->first_number) : 0;
     uint64_t offset = addr - extent->base;
-    size_t number = extent->first_number + (size_t)(offset >> planes->unit_shift);
-    uint64_t live = cf_ranks_live_bits(planes, number >> 6), bit = 1ull << (number & 63);
+    size_t unit = (size_t)(offset >> planes->unit_shift);
+    size_t word = extent->plane_word + (unit >> 6);
+    uint64_t live = cf_ranks_live_bits(planes, word), bit = 1ull << (unit & 63);
     if ((live & bit) == 0 || (offset & ((1u << planes->unit_shift) - 1)) != 0)
         return 0;
-    return types->table[cf_ranks_before_word(types->ranks, number >> 6) +
-                        cf_ranks_count_bits(live & (bit - 1))];
+    return cf_types_of_rank(types, cf_ranks_of_bit(types->ranks, word, live, bit));
 }
 
 static inline void count_chunk(struct cf_types *types, uint32_t index, uint64_t addr,
@@ -293,7 +293,8 @@ static inline void count_chunk(struct cf_types *types, uint32_t index, uint64_t 
 static bool count_heap(const struct cf_context *ctx, struct cf_types *types,
                        const struct cf_extent *extent, const uint64_t *reached) {
     const struct cf_planes *planes = types->input.resolver->planes;
-    const uint16_t *next = types->table + cf_ranks_before_word(types->ranks, extent->plane_word);
+    const uint16_t *next =
+        types->table + cf_ranks_of_word(types->ranks, extent->plane_word).index;
     struct cf_live_walk walk = cf_live_walk(planes, extent->heap);
     for (uint64_t nr = 0; cf_live_walk_next(&walk); nr++) {
         count_chunk(types, *next++, extent->base + ((uint64_t)walk.unit << planes->unit_shift),
@@ -310,7 +311,7 @@ int cf_types_count(const struct cf_context *ctx, struct cf_types *types,
     const struct cf_resolver *resolver = types->input.resolver;
     for (size_t i = 0; i < resolver->nr_extents; i++) {
         const struct cf_extent *extent = &resolver->extents[i];
-        size_t number = extent->first_number;
+        struct cf_chunk_number number = extent->first_number;
         if (extent->heap != NULL &&
             !count_heap(ctx, types, extent, mark != NULL ? cf_mark_plane(mark) : NULL))
             return cf_err_cancelled(err);

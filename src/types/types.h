@@ -96,7 +96,7 @@ struct cf_live_visitor cf_types_visitor(struct cf_types *types);
 void cf_types_free(struct cf_types *types);
 
 /* The type of a live chunk by its number; 0 where only the size is known. */
-uint32_t cf_types_of(const struct cf_types *types, size_t number);
+uint32_t cf_types_of(const struct cf_types *types, struct cf_chunk_number number);
 /* The types of all live chunks by rank (reach/ranks.h); borrowed. Pages that were read may be given
  * back at any time by cf_types_drop(), on any thread. */
 const uint16_t *cf_types_by_rank(const struct cf_types *types);

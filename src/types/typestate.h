@@ -58,8 +58,8 @@ uint32_t cf_types_add(struct cf_types *types, const char *name, enum cf_type_evi
 /* The slot of `key` (not 0); `*found` says whether it is taken. NULL when memory is out, or too
  * many are known. */
 struct cf_type_key *cf_types_key(struct cf_types *types, uint64_t key, bool *found);
-static inline uint32_t cf_types_of_rank(const struct cf_types *types, size_t rank) {
-    return types->table[rank];
+static inline uint32_t cf_types_of_rank(const struct cf_types *types, struct cf_rank rank) {
+    return types->table[rank.index];
 }
 
 /* The module's mapping that holds `addr`, or NULL. */
@@ -82,10 +82,10 @@ static inline const struct cf_module_span *cf_types_span(const struct cf_types *
 
 /* The chunk with this number is a buffer that somebody holds so. What is known first stays, and
  * goes before what the chunk is by other signs. */
-void cf_types_own(struct cf_types *types, size_t number, enum cf_owned owned);
-bool cf_types_is_owned(const struct cf_types *types, size_t number);
+void cf_types_own(struct cf_types *types, struct cf_chunk_number number, enum cf_owned owned);
+bool cf_types_is_owned(const struct cf_types *types, struct cf_chunk_number number);
 /* The chunk is of `type` whatever its own words say, unless it is owned. */
-void cf_types_name_chunk(struct cf_types *types, size_t number, uint32_t type);
+void cf_types_name_chunk(struct cf_types *types, struct cf_chunk_number number, uint32_t type);
 
 /* recognise.c */
 /* The type of what a table of functions at `addr` serves; 0: there is none. */
@@ -98,8 +98,8 @@ uint32_t cf_types_recognise(struct cf_types *types, const struct cf_live *payloa
 /* owned.c */
 /* The live chunk whose user address is exactly `word`, its usable bytes, and how many more than
  * were asked for these may be; or CF_NO_CHUNK. */
-size_t cf_types_buffer_at(const struct cf_types *types, uint64_t word, uint64_t *usable,
-                          uint64_t *slack);
+struct cf_chunk_number cf_types_buffer_at(const struct cf_types *types, uint64_t word,
+                                          uint64_t *usable, uint64_t *slack);
 
 /* owned.c: what the chunk says of others. */
 void cf_types_look_for_owned(struct cf_types *types, const struct cf_live *payload);

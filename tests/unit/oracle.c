@@ -12,7 +12,7 @@
 struct oracle {
     const struct cf_reach *reach;
     bool *reached;
-    size_t *work; /* ranks of chunks to be read */
+    struct cf_rank *work; /* chunks to be read */
     size_t nr_work;
 };
 
@@ -23,18 +23,18 @@ static void read_words(struct oracle *oracle, uint64_t start, uint64_t end) {
     for (uint64_t at = start; at + w <= end; at += w) {
         if (!cf_mem_word(oracle->reach->mem, at, &word))
             continue;
-        size_t number = cf_resolver_target(ranks->resolver, word);
-        size_t rank = number == CF_NO_CHUNK ? CF_NO_CHUNK : cf_ranks_of(ranks, number);
-        if (rank == CF_NO_CHUNK || oracle->reached[rank])
+        struct cf_chunk_number number = cf_resolver_target(ranks->resolver, word);
+        struct cf_rank rank = cf_is_chunk(number) ? cf_ranks_of(ranks, number) : CF_NO_RANK;
+        if (!cf_is_ranked(rank) || oracle->reached[rank.index])
             continue;
-        oracle->reached[rank] = true;
+        oracle->reached[rank.index] = true;
         oracle->work[oracle->nr_work++] = rank;
     }
 }
 
-static void read_chunk(struct oracle *oracle, size_t rank) {
+static void read_chunk(struct oracle *oracle, struct cf_rank rank) {
     const struct cf_resolver *resolver = oracle->reach->ranks.resolver;
-    size_t number = cf_ranks_number(&oracle->reach->ranks, rank);
+    struct cf_chunk_number number = cf_ranks_number(&oracle->reach->ranks, rank);
     const struct cf_extent *extent = cf_resolver_extent_of(resolver, number);
     struct cf_numbered chunk = cf_resolver_chunk(resolver, extent, number);
     uint64_t user = chunk.addr + 2 * resolver->word_bytes;

@@ -306,12 +306,13 @@ static void payloads_of_a_list_that_are_shared_hang_on_the_root(void **state) {
     struct cf_retained retained = find(w);
     assert_int_equal(all_kept().chunks, 2 * PAIRS + 1);
     assert_row(&retained, w->chunks[1].addr, PAIRS, (uint64_t)PAIRS * 48, 0);
-    assert_int_equal(cf_dominators_kept(&dominators, cf_dominators_of_rank(&dominators, 0)).chunks,
-                     1); /* the array */
-    for (size_t i = 0; i < 1000; i++)
-        assert_int_equal(cf_dominators_above(
-                             &dominators, cf_dominators_of_rank(&dominators, 1 + PAIRS + i)).index,
-                         1);
+    const struct cf_vertex of_array = cf_dominators_of_rank(&dominators, (struct cf_rank){0});
+    assert_int_equal(cf_dominators_kept(&dominators, of_array).chunks, 1);
+    for (size_t i = 0; i < 1000; i++) {
+        const struct cf_rank payload = {1 + PAIRS + i};
+        struct cf_vertex vertex = cf_dominators_of_rank(&dominators, payload);
+        assert_int_equal(cf_dominators_above(&dominators, vertex).index, 1);
+    }
     cf_retained_fini(&retained);
     rootworld_free(w);
 }

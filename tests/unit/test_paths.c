@@ -33,14 +33,14 @@ static struct cf_paths *some_paths(uint32_t *ranks, uint32_t *from) {
     for (uint32_t i = 0; i < ALL; i++) {
         from[i] = i == 0 || next_random(&seed) % 50 == 0 ? cf_paths_from_root(i % 100)
                                                           : next_random(&seed) % i;
-        cf_paths_put(&writer, ranks[i], from[i]);
+        cf_paths_put(&writer, (struct cf_rank){ranks[i]}, from[i]);
         if (i % 10007 != 5000)
             continue;
         for (uint32_t first = 0; first <= i - 100; first += 1 + i / 7) { /* old ones and new ones */
-            cf_paths_copy(&writer, first, block, 100);
+            cf_paths_copy(&writer, (struct cf_position){first}, block, 100);
             assert_memory_equal(block, ranks + first, sizeof block);
         }
-        cf_paths_copy(&writer, i, block, 1);
+        cf_paths_copy(&writer, (struct cf_position){i}, block, 1);
         assert_int_equal(block[0], ranks[i]);
     }
     assert_int_equal(cf_paths_finish(&writer, &paths, NULL), CF_OK);
@@ -55,16 +55,18 @@ static void what_is_put_is_what_is_found(void **state) {
     struct cf_paths *paths = some_paths(ranks, from);
     assert_memory_equal(paths->order, ranks, ALL * sizeof *ranks);
     assert_memory_equal(paths->from, from, ALL * sizeof *from);
-    size_t asked[] = {0, 1, 1, 2, 777, 778, 2 * ALL - 1, CF_NO_POSITION}, at[8];
+    const struct cf_rank asked[] = {{0}, {1}, {1}, {2}, {777}, {778}, {2 * ALL - 1}, CF_NO_RANK};
+    struct cf_position at[8];
     assert_int_equal(cf_paths_find(NULL, paths, asked, 8, at, NULL), CF_OK);
     for (size_t i = 0; i < 8; i++) {
-        bool is_there = asked[i] != CF_NO_POSITION && asked[i] % 2 == 1;
-        assert_int_equal(at[i] != CF_NO_POSITION, is_there);
+        bool is_there = cf_is_ranked(asked[i]) && asked[i].index % 2 == 1;
+        assert_int_equal(cf_is_position(at[i]), is_there);
         if (is_there)
-            assert_int_equal(ranks[at[i]], asked[i]);
+            assert_int_equal(ranks[at[i].index], asked[i].index);
     }
     for (size_t i = 0; i < ALL; i++)
-        assert_int_equal(cf_paths_before(paths, i), from[i] >> 31 ? CF_NO_POSITION : from[i]);
+        assert_int_equal(cf_paths_before(paths, (struct cf_position){i}).index,
+                         from[i] >> 31 ? CF_NO_POSITION.index : from[i]);
     cf_paths_free(paths);
     free(ranks);
     free(from);
@@ -78,15 +80,16 @@ static void the_end_of_a_way_is_the_same_from_everywhere_on_it(void **state) {
     assert_int_equal(cf_paths_begin(&writer, true, NULL), CF_OK);
     /* Two long paths, of the even and of the odd positions. */
     for (uint32_t i = 0; i < LONG; i++)
-        cf_paths_put(&writer, i, i < 2 ? cf_paths_from_root(3 + i) : i - 2);
+        cf_paths_put(&writer, (struct cf_rank){i}, i < 2 ? cf_paths_from_root(3 + i) : i - 2);
     assert_int_equal(cf_paths_finish(&writer, &paths, NULL), CF_OK);
     for (size_t step = 0; step < 3; step++)
         for (size_t i = step * 61; i < LONG; i += 997 - step) {
             size_t at = step == 1 ? LONG - 1 - i : i;
+            const struct cf_position position = {at};
             struct cf_path_end end;
-            assert_int_equal(cf_paths_end(NULL, paths, at, &end, NULL), CF_OK);
+            assert_int_equal(cf_paths_end(NULL, paths, position, &end, NULL), CF_OK);
             assert_int_equal(end.root, 3 + at % 2);
-            assert_int_equal(end.first, at % 2);
+            assert_int_equal(end.first.index, at % 2);
             assert_int_equal(end.nr_chunks, at / 2 + 1);
         }
     cf_paths_free(paths);

@@ -42,20 +42,20 @@ static void a_rank_is_the_number_of_live_chunks_before(void **state) {
         size_t live = 0;
         assert_int_equal(cf_ranks_init(NULL, &ranks, resolver, NULL), CF_OK);
         for (size_t i = 0; i < w->nr_chunks; i++) {
-            size_t number = cf_resolver_number_at(resolver, w->chunks[i].addr);
+            struct cf_chunk_number number = cf_resolver_number_at(resolver, w->chunks[i].addr);
             if (w->chunks[i].state != CF_CHUNK_LIVE) {
-                assert_int_equal(cf_ranks_of(&ranks, number), CF_NO_CHUNK);
+                assert_false(cf_is_ranked(cf_ranks_of(&ranks, number)));
                 continue;
             }
-            assert_int_equal(cf_ranks_of(&ranks, number), live);
-            assert_int_equal(cf_ranks_number(&ranks, live), number);
+            assert_int_equal(cf_ranks_of(&ranks, number).index, live);
+            assert_int_equal(cf_ranks_number(&ranks, (struct cf_rank){live}).index, number.index);
             live++;
         }
-        size_t mmapped = cf_resolver_number_at(resolver, MMAPPED_AT);
-        assert_int_equal(cf_ranks_of(&ranks, mmapped), live);
-        assert_int_equal(cf_ranks_number(&ranks, live), mmapped);
+        struct cf_chunk_number mmapped = cf_resolver_number_at(resolver, MMAPPED_AT);
+        assert_int_equal(cf_ranks_of(&ranks, mmapped).index, live);
+        assert_int_equal(cf_ranks_number(&ranks, (struct cf_rank){live}).index, mmapped.index);
         assert_int_equal(ranks.nr, live + 1);
-        assert_int_equal(cf_ranks_before_word(&ranks, 0), 0);
+        assert_int_equal(cf_ranks_of_word(&ranks, 0).index, 0);
         cf_ranks_fini(&ranks);
         rootworld_free(w);
     }
@@ -72,9 +72,11 @@ static void an_mmapped_chunk_in_a_tcache_is_not_live(void **state) {
     struct cf_ranks ranks = {0};
     const struct cf_resolver *resolver = cf_mark_resolver(w->reach.mark);
     assert_int_equal(cf_ranks_init(NULL, &ranks, resolver, NULL), CF_OK);
-    assert_int_equal(cf_ranks_of(&ranks, cf_resolver_number_at(resolver, MMAPPED_AT)),
-                     CF_NO_CHUNK);
-    assert_int_equal(cf_ranks_of(&ranks, resolver->nr_numbers), CF_NO_CHUNK);
+    struct cf_chunk_number mmapped = cf_resolver_number_at(resolver, MMAPPED_AT);
+    assert_true(cf_is_chunk(mmapped));
+    assert_false(cf_is_ranked(cf_ranks_of(&ranks, mmapped)));
+    const struct cf_chunk_number beyond = {resolver->nr_numbers};
+    assert_false(cf_is_ranked(cf_ranks_of(&ranks, beyond)));
     cf_ranks_fini(&ranks);
     rootworld_free(w);
 }

@@ -62,17 +62,19 @@ static void what_the_search_reaches_is_what_the_definition_says(void **state) {
         assert_non_null(w->reach.paths);
         bool *reached = oracle_reached(&w->reach);
         const struct cf_ranks *ranks = &w->reach.ranks;
-        for (size_t rank = 0; rank < ranks->nr; rank++, all++) {
-            size_t number = cf_ranks_number(ranks, rank), position;
+        for (size_t i = 0; i < ranks->nr; i++, all++) {
+            struct cf_rank rank = {i};
+            struct cf_chunk_number number = cf_ranks_number(ranks, rank);
+            struct cf_position position;
             assert_int_equal(cf_paths_find(NULL, w->reach.paths, &rank, 1, &position, NULL),
                              CF_OK);
-            assert_int_equal(position != CF_NO_POSITION, reached[rank]);
+            assert_int_equal(cf_is_position(position), reached[i]);
             uint64_t user = cf_resolver_chunk(ranks->resolver,
                                               cf_resolver_extent_of(ranks->resolver, number),
                                               number).addr + 2 * w->word;
             assert_int_equal(cf_mark_reached(w->reach.mark, number),
-                             reached[rank] || user == w->pointerless);
-            nr_reached += reached[rank];
+                             reached[i] || user == w->pointerless);
+            nr_reached += reached[i];
         }
         free(reached);
         rootworld_free(w);
@@ -97,10 +99,10 @@ static void without_room_for_the_links_it_fails(void **state) {
 }
 
 static bool go_on(const struct cf_links *links, size_t v, uint32_t *steps) {
-    struct cf_link_list list = cf_links_of(links, v);
+    struct cf_link_list list = cf_links_of(links, (struct cf_rank){v});
     bool changes = false;
     while (list.at < list.end) {
-        uint32_t *to = &steps[cf_links_take(&list)];
+        uint32_t *to = &steps[cf_links_take(&list).index];
         if (*to == 0 || *to > steps[v] + 1) {
             *to = steps[v] + 1;
             changes = true;
@@ -118,10 +120,11 @@ static uint32_t *distances(const struct cf_links *links, const struct rootworld 
         for (unsigned i = 0; i < PAGE / w->word; i++) {
             uint64_t word;
             assert_true(cf_mem_word(w->mem, rw_root_word(w, (enum cf_root_kind)kind, i), &word));
-            size_t number = cf_resolver_target(links->ranks->resolver, word);
-            size_t rank = number == CF_NO_CHUNK ? CF_NO_CHUNK : cf_ranks_of(links->ranks, number);
-            if (rank != CF_NO_CHUNK)
-                steps[rank] = 1;
+            struct cf_chunk_number number = cf_resolver_target(links->ranks->resolver, word);
+            struct cf_rank rank =
+                cf_is_chunk(number) ? cf_ranks_of(links->ranks, number) : CF_NO_RANK;
+            if (cf_is_ranked(rank))
+                steps[rank.index] = 1;
         }
     for (bool changes = true; changes;) {
         changes = false;
@@ -137,16 +140,17 @@ static void ways_are_the_shortest(void **state) {
         struct rootworld *w = random_world(seed);
         rw_mark(w);
         uint32_t *steps = distances(&w->reach.links, w);
-        for (size_t rank = 0; rank < w->reach.ranks.nr; rank++) {
-            size_t position;
+        for (size_t i = 0; i < w->reach.ranks.nr; i++) {
+            struct cf_rank rank = {i};
+            struct cf_position position;
             assert_int_equal(cf_paths_find(NULL, w->reach.paths, &rank, 1, &position, NULL),
                              CF_OK);
-            assert_int_equal(position != CF_NO_POSITION, steps[rank] != 0);
-            if (steps[rank] == 0)
+            assert_int_equal(cf_is_position(position), steps[i] != 0);
+            if (steps[i] == 0)
                 continue;
             struct cf_path_end end;
             assert_int_equal(cf_paths_end(NULL, w->reach.paths, position, &end, NULL), CF_OK);
-            assert_int_equal(end.nr_chunks, steps[rank]);
+            assert_int_equal(end.nr_chunks, steps[i]);
         }
         free(steps);
         rootworld_free(w);
@@ -155,10 +159,10 @@ static void ways_are_the_shortest(void **state) {
 
 static void assert_links(const struct cf_links *links, size_t rank, const uint32_t *wanted,
                          size_t nr) {
-    struct cf_link_list list = cf_links_of(links, rank);
+    struct cf_link_list list = cf_links_of(links, (struct cf_rank){rank});
     for (size_t i = 0; i < nr; i++) {
         assert_true(list.at < list.end);
-        assert_int_equal(cf_links_take(&list), wanted[i]);
+        assert_int_equal(cf_links_take(&list).index, wanted[i]);
     }
     assert_ptr_equal(list.at, list.end);
 }

@@ -475,8 +475,8 @@ static void live_chunks_that_were_not_reached_have_a_code_of_their_own(void **st
     struct cf_chunkmap *map = toy_map(8, toy, 1);
     uint64_t *reached = calloc(cf_chunkmap_nr_units(map) / 64 + 1, sizeof *reached);
     assert_non_null(reached);
-    size_t unit = cf_chunkmap_unit_of(map, cf_chunkmap_heap(map, 0), 0x10010);
-    reached[unit / 64] |= 1ull << unit % 64;
+    size_t bit = cf_chunkmap_heap(map, 0)->plane_word * 64 + (0x10010 - 0x10000) / 16;
+    reached[bit / 64] |= 1ull << bit % 64;
     assert_int_equal(load_and_count(folder, map, CF_CHUNKS_ALL, reached,
                                     "SELECT sum(code = 6) * 100 + sum(code = 0) FROM chunk"),
                      201);
