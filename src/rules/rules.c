@@ -210,6 +210,17 @@ const struct cf_rule cf_rules[] = {
         .sql = "SELECT kind, label, mapped_bytes FROM v_budget WHERE is_anonymous",
     },
     {
+        .code = "under-valgrind", .verdict = "other-allocator", .severity = "warning",
+        .when = NO_HEAP " AND producer = 'valgrind'",
+        .bytes = "NULL", .confidence = "'high'", .exactness = "'exact'",
+        .title = "OTHER ALLOCATOR: valgrind served malloc in this process, glibc's is unused.",
+        .detail = "valgrind's tools put functions of their own in the place of malloc and free, "
+                  "and wrote this core: its blocks are in no heap of glibc's.",
+        .advice = "Take the core of a run without valgrind; of this one, valgrind itself tells "
+                  "what was lost (--leak-check=full)",
+        .sql = "SELECT key, value FROM meta WHERE key = 'core_producer'",
+    },
+    {
         .code = "other-allocator", .verdict = "other-allocator", .severity = "warning",
         .when = NO_HEAP " AND foreign_kind IS NOT NULL",
         .bytes = "foreign_bytes", .confidence = "'high'", .exactness = AT_LEAST,

@@ -97,8 +97,8 @@ static int claim(const struct cf_managed *managed, struct cf_err *err) {
 const struct cf_runtime cf_runtime_golang = {
     .name = "Go",
     .suffix = "",
-    .advice = "Look at Go's heap first: GOGC and GOMEMLIMIT steer it; a heap profile (pprof) says "
-              "what fills it",
+    .advice = "Look at Go's heap first: GOGC steers it, and from Go 1.19 on GOMEMLIMIT; a heap "
+              "profile (pprof) says what fills it",
     .recognises = recognises,
     .claim = claim,
 };

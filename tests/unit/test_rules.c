@@ -346,6 +346,11 @@ static const struct worth {
      " 16777216, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);"
      "INSERT INTO segment VALUES (0, 8192, 16384, 'rw-', 'anonymous', NULL, NULL, 0, 0, NULL)",
      "code = 'heap-partly-left-out' AND bytes = 8192", 1},
+    /* valgrind lists no files in its cores: it is told by its manner of writing */
+    {{NULL, 0, 0, 0, 0, 0, 4, 0}, "INSERT INTO meta VALUES ('core_producer', 'valgrind')",
+     "finding_id = 1 AND code = 'under-valgrind' AND title LIKE 'OTHER ALLOCATOR: valgrind%'", 1},
+    {{NULL, 0, 0, 0, 0, 0, 4, 0}, "INSERT INTO meta VALUES ('core_producer', 'gcore')",
+     "finding_id = 1 AND code = 'no-glibc-heap'", 1},
     /* what malloc said comes before all else; silence and ignorance are neither */
     {{NULL, 1, 40, 0, 0, 1, 1, 20}, "INSERT INTO meta VALUES ('abort_message', 'free(): x')",
      "finding_id = 1 AND title LIKE 'CORRUPT: glibc stopped the program: \"free(): x\"%'", 1},
