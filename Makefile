@@ -60,6 +60,7 @@ REPLAY_BIN := $(FUZZ:tests/fuzz/fuzz_%.c=$(B)/tests/fuzz/replay_%)
 .SECONDARY:
 .SUFFIXES:
 .PHONY: all deps demo samples test check test-unit golden test-e2e test-html test-fuzz test-docs test-example gen lint bench bench-readme fuzz \
+	test-remedies remedies-readme \
 	valgrind asan install uninstall test-install format clean help FORCE
 
 PRODUCTS := corefrag libcorefrag.a libcorefrag.so libcorefrag.so.$(ABI)
@@ -240,6 +241,35 @@ bench-readme: ## writes what the last `make bench` measured into README.md
 	@test -s build/bench.md
 	@sed -i -e '/^<!-- bench -->/,/^<!-- end of bench -->/{//!d}' \
 		-e '/^<!-- bench -->/r build/bench.md' README.md
+
+# ---- what is advised, carried out for real: minutes, and gigabytes of cores in build/remedies ----
+
+ROUNDS ?= 1
+REMEDIES_OF ?= .
+R := build/remedies
+REMEDY_BIN := $(addprefix $(R)/,probe.so sessions batches scopes)
+
+test-remedies: all $(REMEDY_BIN) ## advice against measurement; ROUNDS=3, REMEDIES_OF='regex' of programs
+	@python3 tests/remedies/remedies.py build/corefrag $(R) --rounds $(ROUNDS) --of '$(REMEDIES_OF)' \
+		--table $(R)/table.md
+
+$(REMEDY_BIN): Makefile
+$(R)/%.so: tests/remedies/%.c
+	@mkdir -p $(@D)
+	$(call say,CC) $(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) $(ERROR) -O1 -g -fPIC -shared -o $@ $< -ldl
+$(R)/%: tests/remedies/%.c
+	@mkdir -p $(@D)
+	$(call say,CC) $(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) $(ERROR) -O1 -g -fno-builtin -rdynamic \
+		-pthread -o $@ $<
+$(R)/%: tests/remedies/%.cc
+	@mkdir -p $(@D)
+	$(call say,CXX) $(CXX) -std=c++20 -Wall -Wextra $(ERROR) -O1 -g -fno-builtin -rdynamic -pthread \
+		-o $@ $<
+
+remedies-readme: ## writes what the last `make test-remedies` measured into README.md
+	@test -s $(R)/table.md
+	@sed -i -e '/^<!-- remedies -->/,/^<!-- end of remedies -->/{//!d}' \
+		-e '/^<!-- remedies -->/r $(R)/table.md' README.md
 
 # ---- the demonstration ----
 
