@@ -14,21 +14,25 @@
 /* Vertices between two ticks of progress. */
 enum { TICK_VERTICES = 1 << 20 };
 
+static bool is_set(const uint64_t *bits, struct cf_vertex vertex) {
+    return bits[vertex.index >> 6] >> (vertex.index & 63) & 1;
+}
+
 /* Bits by vertex. */
 static int close_group(const struct cf_context *ctx, const struct cf_groups_input *input,
                        const struct cf_group *group, uint64_t *gone, struct cf_err *err) {
     const uint16_t *types = group->owner == NULL ? cf_types_by_rank(input->types) : NULL;
-    uint32_t owner =
-        types == NULL ? cf_dominators_of_group(input->dominators, group->owner->number).index : 0;
-    for (uint32_t i = 1; i < input->dominators->nr; i++) {
-        struct cf_vertex vertex = {i};
-        uint32_t above = cf_dominators_above(input->dominators, vertex).index;
+    struct cf_vertex owner = {0};
+    if (types == NULL)
+        owner = cf_dominators_of_group(input->dominators, group->owner->number);
+    for (struct cf_vertex v = {1}; v.index < input->dominators->nr; v.index++) {
         struct cf_rank rank =
-            types != NULL ? cf_dominators_rank(input->dominators, vertex) : CF_NO_RANK;
-        bool is_member = cf_is_ranked(rank) ? types[rank.index] == group->type : i == owner;
-        bool is_gone = is_member || (gone[above >> 6] >> (above & 63) & 1) != 0;
-        gone[i >> 6] |= (uint64_t)is_gone << (i & 63);
-        if (i % TICK_VERTICES == 0 && cf_tick(ctx))
+            types != NULL ? cf_dominators_rank(input->dominators, v) : CF_NO_RANK;
+        bool is_member = cf_is_ranked(rank) ? types[rank.index] == group->type
+                                            : v.index == owner.index;
+        bool is_gone = is_member || is_set(gone, cf_dominators_above(input->dominators, v));
+        gone[v.index >> 6] |= (uint64_t)is_gone << (v.index & 63);
+        if (v.index % TICK_VERTICES == 0 && cf_tick(ctx))
             return cf_err_cancelled(err);
     }
     return CF_OK;
@@ -49,12 +53,13 @@ static void free_of_heap(const struct cf_groups_input *input, const struct cf_he
     struct cf_live_walk walk = cf_live_walk(planes, heap);
     const uint16_t *types = cf_types_by_rank(input->types);
     for (; cf_live_walk_next(&walk); rank.index++) {
-        uint32_t vertex =
-            gone == NULL ? 0 : cf_dominators_of_rank(input->dominators, rank).index;
+        struct cf_vertex vertex = {0};
+        if (gone != NULL)
+            vertex = cf_dominators_of_rank(input->dominators, rank);
         bool is_gone = gone == NULL
                            ? (uint64_t)walk.units << planes->unit_shift == group->size_bytes &&
                                  is_of_type(input->types, types[rank.index], group->type)
-                           : vertex != 0 && (gone[vertex >> 6] >> (vertex & 63) & 1) != 0;
+                           : vertex.index != 0 && is_set(gone, vertex);
         if (!is_gone)
             continue;
         freed[heap->plane_word + (walk.unit >> 6)] |= 1ull << (walk.unit & 63);

@@ -37,16 +37,16 @@ enum { TICK_VERTICES = 1 << 16, TICK_WORDS = 1 << 12, NODES_AHEAD = CF_LATE_AHEA
 union node {
     struct cf_spanned spanned;
     struct {
-        uint32_t parent;
-        uint32_t semi;  /* the semidominator; at first the lowest predecessor */
-        uint32_t above; /* of vertices behind: the way up in the forest */
-        uint32_t least; /* the least semidominator on that way */
+        struct cf_vertex parent;
+        struct cf_vertex semi;  /* the semidominator; at first the lowest predecessor */
+        struct cf_vertex above; /* of vertices behind: the way up in the forest */
+        struct cf_vertex least; /* the least semidominator on that way */
     } behind;
     struct {
-        uint32_t parent;
+        struct cf_vertex parent;
         uint32_t depth;
-        uint32_t above; /* the immediate dominator */
-        uint32_t jump;
+        struct cf_vertex above; /* the immediate dominator */
+        struct cf_vertex jump;
     } climbed;
     struct cf_dominated dominated;
 };
@@ -60,86 +60,99 @@ struct finder {
     const uint32_t *vertices; /* by rank */
 };
 
+static inline union node *node_of(const struct finder *f, struct cf_vertex vertex) {
+    return &f->nodes[vertex.index];
+}
+
+static inline struct cf_vertex stop_at_or_below(const struct finder *f, struct cf_vertex vertex) {
+    return (struct cf_vertex){cf_stops_at_or_below(&f->stops, vertex.index)};
+}
+
+static inline struct cf_vertex lower(struct cf_vertex a, struct cf_vertex b) {
+    return b.index < a.index ? b : a;
+}
+
 /* The least semidominator on the path from `v`, which is behind `w`, up to the last vertex that is
  * behind it too; vertices that are no stops are passed over, and UINT32_MAX is the answer where
  * there are no others. Afterwards the path is one step long. */
-static inline uint32_t evaluate(const struct finder *f, uint32_t v, uint32_t w) {
-    union node *nodes = f->nodes;
-    uint32_t at = cf_stops_at_or_below(&f->stops, v), below = 0;
-    if (at <= w)
-        return UINT32_MAX;
-    while (nodes[at].behind.above > w) {
-        uint32_t next = cf_stops_at_or_below(&f->stops, nodes[at].behind.above);
-        if (next <= w)
+static inline struct cf_vertex evaluate(const struct finder *f, struct cf_vertex v,
+                                        struct cf_vertex w) {
+    struct cf_vertex at = stop_at_or_below(f, v), below = {0};
+    if (at.index <= w.index)
+        return (struct cf_vertex){UINT32_MAX};
+    while (node_of(f, at)->behind.above.index > w.index) {
+        struct cf_vertex next = stop_at_or_below(f, node_of(f, at)->behind.above);
+        if (next.index <= w.index)
             break;
-        nodes[at].behind.above = below;
+        node_of(f, at)->behind.above = below;
         below = at;
         at = next;
     }
-    uint32_t root = nodes[at].behind.above, least = nodes[at].behind.least;
-    while (below != 0) {
-        at = below;
-        below = nodes[at].behind.above;
-        if (nodes[at].behind.least < least)
-            least = nodes[at].behind.least;
-        nodes[at].behind.least = least;
-        nodes[at].behind.above = root;
+    struct cf_vertex root = node_of(f, at)->behind.above, least = node_of(f, at)->behind.least;
+    while (below.index != 0) {
+        union node *node = node_of(f, below);
+        below = node->behind.above;
+        least = lower(least, node->behind.least);
+        node->behind.least = least;
+        node->behind.above = root;
     }
     return least;
 }
 
 /* The vertices that late edges come from lie anywhere behind: they are called for in time, and so
  * is what is above them. */
-static inline void call_for_nodes(const struct finder *f, const uint32_t *from) {
-    __builtin_prefetch(&f->nodes[from[-CF_LATE_AHEAD]]);
-    __builtin_prefetch(&f->nodes[f->nodes[from[-NODES_AHEAD]].behind.above]);
+static inline void call_for_nodes(const struct finder *f, const struct cf_vertex *from) {
+    __builtin_prefetch(node_of(f, from[-CF_LATE_AHEAD]));
+    __builtin_prefetch(node_of(f, node_of(f, from[-NODES_AHEAD])->behind.above));
 }
 
 static int find_semidominators(struct finder *f, struct cf_err *err) {
-    union node *nodes = f->nodes;
-    for (uint32_t w = f->nr - 1; w > 0; w--) {
-        if (w % TICK_VERTICES == 0 &&
-            cf_progress(f->ctx, "finding dominators", f->nr - w, 2 * (uint64_t)f->nr))
+    for (struct cf_vertex w = {f->nr - 1}; w.index > 0; w.index--) {
+        if (w.index % TICK_VERTICES == 0 &&
+            cf_progress(f->ctx, "finding dominators", f->nr - w.index, 2 * (uint64_t)f->nr))
             return cf_err_cancelled(err);
         int status = cf_late_edges_load(f->ctx, &f->late, w, err);
         if (status != CF_OK)
             return status;
         uint64_t nr;
-        const uint32_t *from = cf_late_edges_to(&f->late, w, &nr);
-        uint32_t semi = nodes[w].spanned.first;
+        const struct cf_vertex *from = cf_late_edges_to(&f->late, w, &nr);
+        union node *node = node_of(f, w);
+        struct cf_vertex semi = node->spanned.first, parent = node->spanned.parent;
         while (nr-- > 0) {
             call_for_nodes(f, from + nr);
-            uint32_t other = evaluate(f, from[nr], w);
-            semi = other < semi ? other : semi;
+            semi = lower(semi, evaluate(f, from[nr], w));
             if ((nr + 1) % TICK_VERTICES == 0 && cf_tick(f->ctx))
                 return cf_err_cancelled(err);
         }
-        uint32_t parent = nodes[w].spanned.parent;
-        nodes[w].behind.semi = nodes[w].behind.least = semi;
-        nodes[w].behind.above = parent;
-        if (semi == parent && parent == w - 1 && parent > 0)
-            cf_stops_take_out(&f->stops, w);
+        node->behind.semi = node->behind.least = semi;
+        node->behind.above = parent;
+        if (semi.index == parent.index && parent.index == w.index - 1 && parent.index > 0)
+            cf_stops_take_out(&f->stops, w.index);
     }
     return CF_OK;
 }
 
 static int find_dominators(struct finder *f, struct cf_err *err) {
-    union node *nodes = f->nodes;
-    memset(&nodes[0], 0, sizeof nodes[0]);
-    for (uint32_t w = 1; w < f->nr; w++) {
-        if (w % TICK_VERTICES == 0 && cf_progress(f->ctx, "finding dominators",
-                                                  (uint64_t)f->nr + w, 2 * (uint64_t)f->nr))
+    memset(&f->nodes[0], 0, sizeof f->nodes[0]);
+    for (struct cf_vertex w = {1}; w.index < f->nr; w.index++) {
+        if (w.index % TICK_VERTICES == 0 &&
+            cf_progress(f->ctx, "finding dominators", (uint64_t)f->nr + w.index,
+                        2 * (uint64_t)f->nr))
             return cf_err_cancelled(err);
-        uint32_t at = nodes[w].behind.parent, semi = nodes[w].behind.semi;
-        while (at > semi)
-            at = nodes[at].climbed.jump > semi ? nodes[at].climbed.jump : nodes[at].climbed.above;
-        uint32_t jump = nodes[at].climbed.jump, depth = nodes[at].climbed.depth;
-        uint32_t beyond = nodes[jump].climbed.jump;
-        bool is_even = depth - nodes[jump].climbed.depth ==
-                       nodes[jump].climbed.depth - nodes[beyond].climbed.depth;
-        nodes[w].climbed.above = at;
-        nodes[w].climbed.depth = depth + 1;
-        nodes[w].climbed.jump = is_even ? beyond : at;
+        union node *node = node_of(f, w);
+        struct cf_vertex at = node->behind.parent, semi = node->behind.semi;
+        while (at.index > semi.index) {
+            const union node *on_way = node_of(f, at);
+            at = on_way->climbed.jump.index > semi.index ? on_way->climbed.jump
+                                                         : on_way->climbed.above;
+        }
+        struct cf_vertex jump = node_of(f, at)->climbed.jump;
+        struct cf_vertex beyond = node_of(f, jump)->climbed.jump;
+        uint32_t depth = node_of(f, at)->climbed.depth, of_jump = node_of(f, jump)->climbed.depth;
+        bool is_even = depth - of_jump == of_jump - node_of(f, beyond)->climbed.depth;
+        node->climbed.above = at;
+        node->climbed.depth = depth + 1;
+        node->climbed.jump = is_even ? beyond : at;
     }
     return CF_OK;
 }
@@ -176,7 +189,7 @@ static int weigh_chunks(struct finder *f, const struct cf_dominators *out, struc
             weigh(f, cf_ranks_of(out->ranks, extent->first_number), extent->mmapped->bytes);
     }
     for (size_t group = 0; group < out->nr_groups; group++) {
-        struct cf_dominated *row = &f->nodes[out->groups[group]].dominated;
+        struct cf_dominated *row = &node_of(f, out->groups[group])->dominated;
         row->bytes = row->chunks = 0;
     }
     f->nodes[0].dominated = (struct cf_dominated){.bytes = 0};
@@ -185,12 +198,12 @@ static int weigh_chunks(struct finder *f, const struct cf_dominators *out, struc
 
 static int sum_up(struct finder *f, const struct cf_dominators *out, struct cf_err *err) {
     int status = weigh_chunks(f, out, err);
-    for (uint32_t v = f->nr - 1; v > 0 && status == CF_OK; v--) {
-        const struct cf_dominated *row = &f->nodes[v].dominated;
-        struct cf_dominated *above = &f->nodes[row->above].dominated;
+    for (struct cf_vertex v = {f->nr - 1}; v.index > 0 && status == CF_OK; v.index--) {
+        const struct cf_dominated *row = &node_of(f, v)->dominated;
+        struct cf_dominated *above = &node_of(f, row->above)->dominated;
         above->bytes += row->bytes;
         above->chunks += row->chunks;
-        if (v % TICK_VERTICES == 0 && cf_tick(f->ctx))
+        if (v.index % TICK_VERTICES == 0 && cf_tick(f->ctx))
             status = cf_err_cancelled(err);
     }
     return status;
@@ -354,12 +367,12 @@ struct cf_vertex cf_dominators_of_rank(const struct cf_dominators *dominators,
 }
 
 struct cf_vertex cf_dominators_of_group(const struct cf_dominators *dominators, uint32_t group) {
-    return (struct cf_vertex){group < dominators->nr_groups ? dominators->groups[group] : 0};
+    return group < dominators->nr_groups ? dominators->groups[group] : (struct cf_vertex){0};
 }
 
 struct cf_vertex cf_dominators_above(const struct cf_dominators *dominators,
                                      struct cf_vertex vertex) {
-    return (struct cf_vertex){dominators->rows[vertex.index].above};
+    return dominators->rows[vertex.index].above;
 }
 
 struct cf_rank cf_dominators_rank(const struct cf_dominators *dominators,

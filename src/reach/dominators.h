@@ -27,21 +27,17 @@
 
 #include "base/tempfile.h"
 #include "corefrag.h"
+#include "reach/late_edges.h"
 #include "reach/links.h"
 #include "reach/roots.h"
 
 /* What is no group's number. */
 #define CF_NO_GROUP UINT32_MAX
 
-/* Of the tree. 0: all roots together; also what does not exist is there. */
-struct cf_vertex {
-    uint32_t index;
-};
-
 /* Of a vertex. */
 struct cf_dominated {
     uint64_t bytes; /* kept alive, its own counted */
-    uint32_t above; /* the immediate dominator */
+    struct cf_vertex above; /* the immediate dominator */
     uint32_t chunks;
 };
 
@@ -49,10 +45,10 @@ struct cf_dominated {
 struct cf_dominators {
     const struct cf_ranks *ranks;
     uint32_t nr;               /* vertices; a dominator has a lower number than what it dominates */
-    const uint32_t *vertices;  /* by rank; 0: not reached */
+    const uint32_t *vertices;  /* by rank: the vertex; 0: not reached */
     const uint32_t *sources;   /* by vertex: a rank, or CF_SPANNING_GROUP and a group */
     const struct cf_dominated *rows; /* by vertex */
-    uint32_t *groups;          /* by group: its vertex; 0: it leads nowhere */
+    struct cf_vertex *groups;  /* by group; 0: it leads nowhere */
     size_t nr_groups;
     struct cf_scratch files[3]; /* vertices, sources, rows */
 };

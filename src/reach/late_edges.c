@@ -29,7 +29,7 @@ int cf_late_edges_begin(struct cf_late_edges *edges, size_t nr_vertices, struct 
 void cf_late_edges_write(struct cf_late_edges *edges, size_t index) {
     struct cf_late_bucket *bucket = &edges->buckets[index];
     struct cf_late_edge *block = &edges->buffers[index * CF_LATE_PER_BLOCK];
-    block[0] = (struct cf_late_edge){bucket->before, bucket->nr};
+    block[0] = (struct cf_late_edge){{bucket->before}, {bucket->nr}}; /* the header */
     cf_scratch_put(&edges->file, block, CF_LATE_PER_BLOCK * sizeof *block);
     bucket->before = ++edges->nr_blocks;
     bucket->total += bucket->nr;
@@ -43,7 +43,7 @@ static bool next_block(const struct cf_late_edges *edges, uint32_t *before,
         return false;
     size_t bytes = CF_LATE_PER_BLOCK * sizeof *block;
     cf_scratch_copy(&edges->file, (uint64_t)(*before - 1) * bytes, block, bytes);
-    *before = block[0].to;
+    *before = block[0].to.index;
     return true;
 }
 
@@ -54,16 +54,16 @@ static int make_room(struct cf_late_edges *edges, uint64_t nr, struct cf_err *er
     cf_scratch_fini(&edges->room);
     int status = cf_scratch_init(&edges->room, wanted * sizeof *edges->sorted, err);
     if (status == CF_OK)
-        edges->sorted = (uint32_t *)edges->room.at + CF_LATE_AHEAD;
+        edges->sorted = (struct cf_vertex *)edges->room.at + CF_LATE_AHEAD;
     return status;
 }
 
 /* Counts the edges of a block (`places` NULL), or puts them into their places. */
 static void take_block(struct cf_late_edges *edges, const struct cf_late_edge *block,
-                       uint32_t *places) {
+                       struct cf_vertex *places) {
     size_t mask = ((size_t)1 << edges->shift) - 1;
-    for (uint32_t i = 1; i <= block[0].from; i++) {
-        uint64_t *end = &edges->begins[block[i].to & mask];
+    for (uint32_t i = 1; i <= block[0].from.index; i++) {
+        uint64_t *end = &edges->begins[block[i].to.index & mask];
         if (places == NULL)
             ++*end;
         else
@@ -73,7 +73,7 @@ static void take_block(struct cf_late_edges *edges, const struct cf_late_edge *b
 
 /* False: cancelled. */
 static bool take_blocks(const struct cf_context *ctx, struct cf_late_edges *edges, size_t index,
-                        uint32_t *places) {
+                        struct cf_vertex *places) {
     struct cf_late_edge block[CF_LATE_PER_BLOCK];
     uint64_t nr = 0;
     for (uint32_t before = edges->buckets[index].before; next_block(edges, &before, block);) {
@@ -97,9 +97,9 @@ static int sort(const struct cf_context *ctx, struct cf_late_edges *edges, size_
     return is_done ? CF_OK : cf_err_cancelled(err);
 }
 
-int cf_late_edges_load(const struct cf_context *ctx, struct cf_late_edges *edges, uint32_t vertex,
-                       struct cf_err *err) {
-    size_t index = vertex >> edges->shift;
+int cf_late_edges_load(const struct cf_context *ctx, struct cf_late_edges *edges,
+                       struct cf_vertex vertex, struct cf_err *err) {
+    size_t index = vertex.index >> edges->shift;
     if (index == edges->loaded)
         return CF_OK;
     if (edges->buckets[index].nr > 0)

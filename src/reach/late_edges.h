@@ -24,9 +24,14 @@ enum {
     CF_LATE_AHEAD = 24,
 };
 
+/* Of a graph; 0 stands for all roots together. */
+struct cf_vertex {
+    uint32_t index;
+};
+
 struct cf_late_edge {
-    uint32_t to;
-    uint32_t from;
+    struct cf_vertex to;
+    struct cf_vertex from;
 };
 
 struct cf_late_bucket {
@@ -46,7 +51,7 @@ struct cf_late_edges {
     size_t loaded; /* bucket; nr_buckets: none */
     uint64_t *begins;       /* of its vertices, in `sorted` */
     struct cf_scratch room; /* for `sorted` */
-    uint32_t *sorted;       /* where the edges come from; CF_LATE_AHEAD zeros in front */
+    struct cf_vertex *sorted; /* where the edges come from; CF_LATE_AHEAD zeros in front */
 };
 
 /* For vertices below `nr_vertices`, more than none. CF_ENOMEM; CF_EOUTPUT when there is no room in
@@ -57,8 +62,9 @@ void cf_late_edges_fini(struct cf_late_edges *edges);
 /* The slow part of cf_late_edges_put(). */
 void cf_late_edges_write(struct cf_late_edges *edges, size_t bucket);
 
-static inline void cf_late_edges_put(struct cf_late_edges *edges, uint32_t to, uint32_t from) {
-    size_t index = to >> edges->shift;
+static inline void cf_late_edges_put(struct cf_late_edges *edges, struct cf_vertex to,
+                                     struct cf_vertex from) {
+    size_t index = to.index >> edges->shift;
     struct cf_late_bucket *bucket = &edges->buckets[index];
     edges->buffers[index * CF_LATE_PER_BLOCK + ++bucket->nr] = (struct cf_late_edge){to, from};
     if (bucket->nr == CF_LATE_PER_BLOCK - 1)
@@ -67,15 +73,15 @@ static inline void cf_late_edges_put(struct cf_late_edges *edges, uint32_t to, u
 
 /* After all edges were put: those of the bucket of `vertex` can be asked for. As
  * cf_late_edges_begin(), and CF_ECANCELLED. */
-int cf_late_edges_load(const struct cf_context *ctx, struct cf_late_edges *edges, uint32_t vertex,
-                       struct cf_err *err);
+int cf_late_edges_load(const struct cf_context *ctx, struct cf_late_edges *edges,
+                       struct cf_vertex vertex, struct cf_err *err);
 
 /* Where the edges to `vertex` come from: `*nr` vertices, borrowed until the next call. Of the
  * bucket that was loaded last. CF_LATE_AHEAD more can be read in front of them: those of lower
  * vertices, which are asked for next, or 0. */
-static inline const uint32_t *cf_late_edges_to(const struct cf_late_edges *edges, uint32_t vertex,
-                                               uint64_t *nr) {
-    size_t at = vertex & (((size_t)1 << edges->shift) - 1);
+static inline const struct cf_vertex *cf_late_edges_to(const struct cf_late_edges *edges,
+                                                       struct cf_vertex vertex, uint64_t *nr) {
+    size_t at = vertex.index & (((size_t)1 << edges->shift) - 1);
     *nr = edges->begins[at + 1] - edges->begins[at];
     return edges->sorted + edges->begins[at];
 }

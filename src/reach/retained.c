@@ -19,13 +19,13 @@ static struct cf_numbered chunk_of(const struct cf_dominators *t, struct cf_rank
 }
 
 /* Whether `a` goes before `b`: what keeps more, then the higher one in the tree. */
-static bool goes_before(const struct cf_dominators *t, uint32_t a, uint32_t b) {
-    uint64_t left = t->rows[a].bytes, right = t->rows[b].bytes;
-    return left != right ? left > right : a < b;
+static bool goes_before(const struct cf_dominators *t, struct cf_vertex a, struct cf_vertex b) {
+    uint64_t left = t->rows[a.index].bytes, right = t->rows[b.index].bytes;
+    return left != right ? left > right : a.index < b.index;
 }
 
 /* A heap whose top goes behind all others of it: the next to be turned out. */
-static void sink(const struct cf_dominators *t, uint32_t *heap, size_t nr, size_t at) {
+static void sink(const struct cf_dominators *t, struct cf_vertex *heap, size_t nr, size_t at) {
     for (;;) {
         size_t last = at, left = 2 * at + 1;
         for (size_t child = left; child < left + 2 && child < nr; child++)
@@ -33,7 +33,7 @@ static void sink(const struct cf_dominators *t, uint32_t *heap, size_t nr, size_
                 last = child;
         if (last == at)
             return;
-        uint32_t swap = heap[at];
+        struct cf_vertex swap = heap[at];
         heap[at] = heap[last];
         heap[last] = swap;
         at = last;
@@ -41,15 +41,15 @@ static void sink(const struct cf_dominators *t, uint32_t *heap, size_t nr, size_
 }
 
 /* How many there are; `*cancelled` says that they are not all. */
-static size_t choose(const struct cf_context *ctx, const struct cf_dominators *t, uint32_t *heap,
-                     bool *cancelled) {
+static size_t choose(const struct cf_context *ctx, const struct cf_dominators *t,
+                     struct cf_vertex *heap, bool *cancelled) {
     size_t nr = 0;
-    for (uint32_t v = 1; v < t->nr && !*cancelled; v++) {
-        if (v % TICK_VERTICES == 0)
+    for (struct cf_vertex v = {1}; v.index < t->nr && !*cancelled; v.index++) {
+        if (v.index % TICK_VERTICES == 0)
             *cancelled = cf_tick(ctx);
         if (nr == CF_RETAINED_MAX && !goes_before(t, v, heap[0]))
             continue;
-        if (!cf_is_ranked(cf_dominators_rank(t, (struct cf_vertex){v})))
+        if (!cf_is_ranked(cf_dominators_rank(t, v)))
             continue;
         if (nr < CF_RETAINED_MAX) {
             heap[nr++] = v;
@@ -80,7 +80,7 @@ static int compare_rows(const void *a, const void *b) {
 
 int cf_retained_find(const struct cf_context *ctx, struct cf_retained *retained,
                      const struct cf_dominators *dominators, struct cf_err *err) {
-    CF_CLEANUP_FREE uint32_t *heap = calloc(CF_RETAINED_MAX, sizeof *heap);
+    CF_CLEANUP_FREE struct cf_vertex *heap = calloc(CF_RETAINED_MAX, sizeof *heap);
     if (heap == NULL)
         return cf_err_nomem(err, CF_RETAINED_MAX * sizeof *heap, "what chunks keep alive");
     bool cancelled = cf_progress(ctx, "choosing what keeps the most", 0, 0);
@@ -91,7 +91,7 @@ int cf_retained_find(const struct cf_context *ctx, struct cf_retained *retained,
         struct cf_retained_row *row = cf_array_push(&retained->rows);
         if (row == NULL)
             return cf_err_nomem(err, sizeof *row, "what chunks keep alive");
-        *row = row_of(dominators, (struct cf_vertex){heap[i]});
+        *row = row_of(dominators, heap[i]);
     }
     cf_dominators_drop(dominators);
     if (nr > 1)

@@ -30,10 +30,12 @@ enum {
 static const size_t VERTICES_MAX = 1u << 31;
 static const uint32_t SEEN = 1u << 31; /* in `vertices`: not numbered yet, below it is the first */
 
+static const struct cf_vertex ALL_ROOTS = {0};
+
 /* An edge to a vertex that was not numbered when it was pushed. */
 struct spanning_edge {
-    uint32_t rank;
-    uint32_t from;
+    uint32_t rank; /* that it leads to */
+    struct cf_vertex from;
 };
 
 struct spanner {
@@ -52,13 +54,13 @@ struct spanner {
     bool is_cancelled;
 };
 
-static void push(struct spanner *s, uint32_t rank, uint32_t from) {
+static void push(struct spanner *s, struct cf_rank rank, struct cf_vertex from) {
     if (s->nr_stack == 2 * STACK_PART) {
         cf_scratch_put(&s->below, s->stack, STACK_PART * sizeof *s->stack);
         s->nr_stack -= STACK_PART;
         memcpy(s->stack, s->stack + STACK_PART, STACK_PART * sizeof *s->stack);
     }
-    s->stack[s->nr_stack++] = (struct spanning_edge){rank, from};
+    s->stack[s->nr_stack++] = (struct spanning_edge){(uint32_t)rank.index, from};
 }
 
 static bool pop(struct spanner *s, struct spanning_edge *out) {
@@ -72,23 +74,24 @@ static bool pop(struct spanner *s, struct spanning_edge *out) {
     return true;
 }
 
-static inline void meet(struct spanner *s, struct cf_rank rank, uint32_t from) {
+static inline void meet(struct spanner *s, struct cf_rank rank, struct cf_vertex from) {
     uint32_t *place = &s->tree->vertices[rank.index];
     if (*place == 0)
-        *place = SEEN | from;
+        *place = SEEN | from.index;
     else if ((*place & SEEN) == 0) {
         if (*place >= s->base)
-            cf_late_edges_put(&s->tree->late, *place, from);
+            cf_late_edges_put(&s->tree->late, (struct cf_vertex){*place}, from);
         return;
     }
-    push(s, (uint32_t)rank.index, from);
+    push(s, rank, from);
 }
 
-static uint32_t number(struct spanner *s, uint32_t source, uint32_t parent, uint32_t first) {
+static struct cf_vertex number(struct spanner *s, uint32_t source, struct cf_vertex parent,
+                               struct cf_vertex first) {
     struct cf_spanning *tree = s->tree;
-    uint32_t vertex = tree->nr++;
+    struct cf_vertex vertex = {tree->nr++};
     cf_scratch_put_u32(&s->sources, source);
-    tree->rows[vertex] = (struct cf_spanned){.parent = parent, .first = first};
+    tree->rows[vertex.index] = (struct cf_spanned){.parent = parent, .first = first};
     return vertex;
 }
 
@@ -113,10 +116,11 @@ static inline void call_for_next(const struct spanner *s) {
     __builtin_prefetch(cf_links_place(s->links, (struct cf_rank){top[-LISTS_AHEAD].rank}));
 }
 
-static void visit(struct spanner *s, struct cf_rank rank, uint32_t parent) {
+static void visit(struct spanner *s, struct cf_rank rank, struct cf_vertex parent) {
     uint32_t *place = &s->tree->vertices[rank.index];
-    uint32_t vertex = number(s, (uint32_t)rank.index, parent, *place & ~SEEN);
-    *place = vertex;
+    const struct cf_vertex first = {*place & ~SEEN};
+    struct cf_vertex vertex = number(s, (uint32_t)rank.index, parent, first);
+    *place = vertex.index;
     if (--s->until_tick == 0)
         give_back(s);
     struct cf_link_list list = cf_links_of(s->links, rank);
@@ -139,7 +143,8 @@ static void visit_groups(struct spanner *s, bool passing) {
     for (size_t group = 0; group < input->nr_groups && !s->is_cancelled; group++) {
         if (input->begins[group] == input->begins[group + 1] || input->passes[group] != passing)
             continue;
-        uint32_t vertex = number(s, CF_SPANNING_GROUP | (uint32_t)group, 0, 0);
+        struct cf_vertex vertex =
+            number(s, CF_SPANNING_GROUP | (uint32_t)group, ALL_ROOTS, ALL_ROOTS);
         s->tree->groups[group] = vertex;
         for (uint64_t i = input->begins[group]; i < input->begins[group + 1]; i++)
             meet(s, (struct cf_rank){input->targets[i]}, vertex);
@@ -178,7 +183,7 @@ static int span(struct spanner *s, struct cf_err *err) {
         status = cf_scratch_begin(&s->sources, err);
     if (status != CF_OK)
         return status;
-    (void)number(s, 0, 0, 0);
+    (void)number(s, 0, ALL_ROOTS, ALL_ROOTS);
     visit_groups(s, false);
     visit_groups(s, true);
     if (s->is_cancelled)

@@ -40,18 +40,18 @@ static const uint32_t CF_SPANNING_GROUP = 1u << 31;
 
 /* What is known of a vertex, with room for what whoever asked for the tree finds out. */
 struct cf_spanned {
-    uint32_t parent;
-    uint32_t first; /* the lowest that has an edge to it */
+    struct cf_vertex parent;
+    struct cf_vertex first; /* the lowest that has an edge to it */
     uint32_t room[2];
 };
 
 /* All zero is none. Tables are temporary files. */
 struct cf_spanning {
     uint32_t nr;              /* vertices */
-    uint32_t *vertices;       /* by rank; 0: not reached */
+    uint32_t *vertices;       /* by rank: the vertex; 0: not reached */
     const uint32_t *sources;  /* by vertex; of vertex 0 nothing */
     struct cf_spanned *rows;  /* by vertex */
-    uint32_t *groups;         /* by group: its vertex; 0: it leads nowhere */
+    struct cf_vertex *groups; /* by group; 0: it leads nowhere */
     struct cf_late_edges late;
     struct cf_scratch ranked; /* vertices */
     struct cf_scratch named;  /* sources */
