@@ -183,12 +183,10 @@ bool cf_is_absent(const struct cf_ptmalloc *pt, uint64_t addr) {
     return cf_chunkmap_find_heap(pt->map, addr) != NULL && !cf_mem_word(pt->mem, addr, &word);
 }
 
-bool cf_is_linked(const struct cf_ptmalloc *pt, uint64_t addr) {
-    uint64_t word = pt->word_bytes, fd, bk, back, forth;
-    return cf_mem_word(pt->mem, addr + 2 * word, &fd) &&
-           cf_mem_word(pt->mem, addr + 3 * word, &bk) &&
-           cf_mem_word(pt->mem, fd + 3 * word, &back) && back == addr &&
-           cf_mem_word(pt->mem, bk + 2 * word, &forth) && forth == addr;
+bool cf_is_binned(const struct cf_ptmalloc *pt, uint64_t addr) {
+    uint64_t bk, forth;
+    return cf_mem_word(pt->mem, addr + 3 * pt->word_bytes, &bk) &&
+           cf_mem_word(pt->mem, bk + 2 * pt->word_bytes, &forth) && forth == addr;
 }
 
 bool cf_chunk_size(const struct cf_ptmalloc *pt, uint64_t addr, uint64_t *out) {

@@ -198,7 +198,7 @@ static void judge_prev_size(const struct cf_ptmalloc *pt, struct cf_damage *out)
     uint64_t word;
     if (!out->has_below || !cf_mem_word(pt->mem, out->addr + pt->word_bytes, &word))
         return;
-    if (cf_is_linked(pt, out->below.addr)) {
+    if (cf_is_binned(pt, out->below.addr)) {
         out->kind = CF_DAMAGE_DEAD_CHUNK;
         out->addr = out->below.addr;
         out->has_below = false;

@@ -130,6 +130,23 @@ struct hands {
     int64_t bytes;
 };
 
+/* Who followed its list met it: the chunk before leads to it, or the one that leads to it is on its
+ * way out, and it knows already only the one before that. */
+static bool is_listed(const struct cf_ptmalloc *pt, uint64_t addr) {
+    uint64_t word = pt->word_bytes, fd, bk, before;
+    if (cf_is_binned(pt, addr))
+        return true;
+    for (size_t i = 0; i < pt->anomalies.rows.len; i++) {
+        const struct cf_anomaly *row = &pt->anomalies.rows.items[i];
+        if (strcmp(row->code, "half-link") == 0 &&
+            cf_mem_word(pt->mem, row->addr + 2 * word, &fd) && fd == addr &&
+            cf_mem_word(pt->mem, row->addr + 3 * word, &before) &&
+            cf_mem_word(pt->mem, addr + 3 * word, &bk) && bk == before)
+            return true;
+    }
+    return false;
+}
+
 static void add_hand(const struct judge *judge, uint32_t arena_id, uint64_t addr,
                      struct hands *hands) {
     const struct cf_ptmalloc *pt = judge->pt;
@@ -145,7 +162,7 @@ static void add_hand(const struct judge *judge, uint32_t arena_id, uint64_t addr
     if (!cf_walked_chunk(pt, addr, arena_id, &met) || addr == pt->arenas.items[arena_id].top)
         return; /* a bin's head stands in the heap too, and is linked; a top is on no list */
     bool is_free = cf_walked_state(pt, met, addr) == CF_CHUNK_FREE;
-    if (is_free == cf_is_linked(pt, addr))
+    if (is_free == is_listed(pt, addr))
         return;
     hands->addrs[hands->nr++] = addr;
     hands->chunks += is_free ? 1 : -1;
@@ -168,7 +185,7 @@ static void add_around(const struct judge *judge, uint32_t arena_id, uint64_t ad
 /* On a list, and not a chunk to the walk: either saw it first. */
 static bool is_unmet(const struct cf_ptmalloc *pt, const struct cf_anomaly *row) {
     return strcmp(row->code, "binned-not-met") == 0 ||
-           (strcmp(row->code, "bad-chunk-size") == 0 && cf_is_linked(pt, row->addr));
+           (strcmp(row->code, "bad-chunk-size") == 0 && cf_is_binned(pt, row->addr));
 }
 
 /* A remainder that is on its list before it has a header: the lists counted it, by what stood

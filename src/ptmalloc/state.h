@@ -158,8 +158,9 @@ int cf_mmapped_find(struct cf_ptmalloc *pt, struct cf_err *err);
  * off, a page of a heap that the dumper could not read. False: it is in the core, or no memory. */
 bool cf_is_absent(const struct cf_ptmalloc *pt, uint64_t addr);
 
-/* Its neighbours on a doubly linked list, by its links, lead back to it. */
-bool cf_is_linked(const struct cf_ptmalloc *pt, uint64_t addr);
+/* The chunk before it on a doubly linked list leads to it: who follows the list by fd meets it,
+ * also while the other link is not made yet. */
+bool cf_is_binned(const struct cf_ptmalloc *pt, uint64_t addr);
 
 /* True when `addr` is the start of a chunk of a heap of `arena_id` (any arena: UINT32_MAX). */
 bool cf_walked_chunk(const struct cf_ptmalloc *pt, uint64_t addr, uint32_t arena_id,

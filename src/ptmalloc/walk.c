@@ -126,7 +126,7 @@ static void judge_previous(struct walk *walk, uint64_t addr, uint64_t word) {
     if (lies)
         note(walk, "prev-size", addr, true, "prev_size disagrees with the free chunk before it",
              prev_size);
-    if (lies && !cf_is_linked(walk->pt, walk->previous))
+    if (lies && !cf_is_binned(walk->pt, walk->previous))
         return;
     cf_chunkmap_set_state(walk->pt->map, walk->heap, walk->previous, CF_CHUNK_FREE);
     walk->free_chunks++;
