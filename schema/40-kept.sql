@@ -200,7 +200,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_page_pin', 'bytes_per_live_byte', 'ratio', 'pinned_bytes / live_bytes.'),
 ('v_page_pin', 'sample_address', 'address', 'Header of one of these chunks: the one that pins most.'),
 ('v_page_pin', 'sample_address_hex', 'hex', 'sample_address as text.'),
-('v_page_pin', 'holder', 'text', 'Who holds that sample, shortest way from a root; NULL where it was not asked for (only the costliest rows are) or nothing does.');
+('v_page_pin', 'holder', 'text', 'Who holds that sample, as in v_holder; NULL where it was not asked for (only the costliest rows are) or nothing does.');
 
 INSERT INTO example_query (title, sql) VALUES
 ('Where does the resident heap go?',

@@ -31,7 +31,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_type', 'unreachable_bytes', 'bytes', 'Their bytes.'),
 ('v_type', 'sample_address', 'address', 'Header of the first of them that is reached; NULL: none is.'),
 ('v_type', 'sample_address_hex', 'hex', 'sample_address as text.'),
-('v_type', 'holder', 'text', 'Who holds that sample, shortest way from a root; NULL where it was not asked for (only the types with the most bytes are).');
+('v_type', 'holder', 'text', 'Who holds that sample, as in v_holder; NULL where it was not asked for (only the types with the most bytes are).');
 
 CREATE TABLE size_type (
     size_bytes INTEGER NOT NULL,

@@ -15,7 +15,7 @@ SELECT chunk_address, printf('0x%x', chunk_address) AS chunk_address_hex, hop, k
 FROM holder;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
-('v_holder', '', '', 'The shortest way from a root to each examined chunk (top pins, samples of the costliest page pins, the largest chunks), a row for each hop. A chunk may be held in other ways too. Empty with --no-reach.'),
+('v_holder', '', '', 'The shortest way from a root that lasts (variable, thread-local storage, mapping), else from a stack or register, to each examined chunk (top pins, samples of the costliest page pins, the largest chunks), a row for each hop. A chunk may be held in other ways too. Empty with --no-reach.'),
 ('v_holder', 'chunk_address', 'address', 'Header of the examined chunk.'),
 ('v_holder', 'chunk_address_hex', 'hex', 'chunk_address as text.'),
 ('v_holder', 'hop', 'count', 'Place on the way: 0 is the root, the last one the chunk itself. Of a long way the middle is left out.'),

@@ -18,7 +18,7 @@
 #include "types/typename.h"
 #include "types/typestate.h"
 
-enum { NOBODY, FIRST_TYPE, TICK_WORDS = 1 << 12, TICK_CHUNKS = 1 << 17, AHEAD = 16 };
+enum { NOBODY, FIRST_TYPE, TICK_CHUNKS = 1 << 17, AHEAD = 16 };
 
 static const uint32_t BY_OBJECT = 1u << 31; /* on top: an object of a runtime has the pointer */
 
@@ -119,35 +119,34 @@ static inline void own(struct belong *belong, struct cf_position position, uint3
         *type = (uint16_t)memory;
 }
 
-/* Each word that was the first to reach its chunk; `*out` is the first position behind those. */
-static int name_roots(struct belong *belong, struct cf_position *out, struct cf_err *err) {
+/* Whose the chunk at `position` is that a root leads to: the words stand in the order in which they
+ * were read, and the first with that chunk has reached it. */
+static uint32_t owner_by_word(struct belong *belong, struct cf_position position, size_t *word) {
     const struct cf_root_words *words = &belong->input->reach->words;
-    struct cf_position position = {0};
-    for (size_t i = 0; i < words->nr && position.index < belong->paths->nr; i++) {
-        if (i % TICK_WORDS == 0 &&
-            cf_progress(belong->ctx, "naming what roots hold", i, words->nr))
-            return cf_err_cancelled(err);
-        if (cf_paths_rank(belong->paths, position).index != words->rows[i].rank)
-            continue;
-        own(belong, position, root_owner(belong, &words->rows[i]));
-        position.index++;
-    }
-    *out = position;
-    return CF_OK;
+    size_t rank = cf_paths_rank(belong->paths, position).index;
+    while (*word < words->nr && words->rows[*word].rank != rank)
+        ++*word;
+    return *word < words->nr ? root_owner(belong, &words->rows[(*word)++]) : NOBODY;
 }
 
 /* Who has a name hands it down. */
-static int hand_down(struct belong *belong, struct cf_position position, struct cf_err *err) {
+static int name_all(struct belong *belong, struct cf_err *err) {
     const struct cf_paths *paths = belong->paths;
-    for (; position.index < paths->nr; position.index++) {
+    size_t word = 0;
+    for (struct cf_position position = {0}; position.index < paths->nr; position.index++) {
         if (position.index % TICK_CHUNKS == 0 &&
             cf_progress(belong->ctx, "naming whose memory it is", position.index, paths->nr))
             return cf_err_cancelled(err);
         if (position.index + AHEAD < paths->nr)
             __builtin_prefetch(&belong->types->table[paths->order[position.index + AHEAD]]);
         uint32_t type = cf_types_of_rank(belong->types, cf_paths_rank(paths, position));
-        uint32_t above = belong->owners[cf_paths_before(paths, position).index] & ~BY_OBJECT;
-        own(belong, position, is_owner(belong, type) ? FIRST_TYPE + type : above);
+        struct cf_position before = cf_paths_before(paths, position);
+        if (!cf_is_position(before))
+            own(belong, position, owner_by_word(belong, position, &word));
+        else
+            own(belong, position,
+                is_owner(belong, type) ? FIRST_TYPE + type
+                                       : belong->owners[before.index] & ~BY_OBJECT);
     }
     return CF_OK;
 }
@@ -215,14 +214,11 @@ int cf_belong_count(const struct cf_context *ctx, const struct cf_belong_input *
         .resolver = cf_mark_resolver(input->reach->mark),
         .ranks = &input->reach->ranks, .paths = input->reach->paths,
     };
-    struct cf_position position = {0};
     int status = cf_scratch_init(&belong.file, (belong.paths->nr + 1) * sizeof *belong.owners,
                                  err);
     belong.owners = belong.file.at;
     if (status == CF_OK)
-        status = name_roots(&belong, &position, err);
-    if (status == CF_OK)
-        status = hand_down(&belong, position, err);
+        status = name_all(&belong, err);
     if (status == CF_OK)
         status = count_all(&belong, err);
     cf_scratch_fini(&belong.file);

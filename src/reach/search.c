@@ -27,7 +27,7 @@ enum {
 };
 
 /* The queue is what is written of the paths, from `head` on: first seen is first taken, so that
- * paths are the shortest. */
+ * paths are the shortest from the kinds of roots that were read. */
 struct search {
     const struct cf_context *ctx;
     const struct cf_search_input *input;
@@ -112,13 +112,16 @@ static void read_guard(struct search *s, const struct cf_root *root) {
 }
 
 /* What says most goes first: where paths are equally short, the first root has the chunk. */
-static void read_roots(struct search *s) {
-    static const enum cf_root_kind order[CF_NR_ROOT_KINDS] = {
-        CF_ROOT_GLOBAL, CF_ROOT_TLS, CF_ROOT_STACK, CF_ROOT_REGISTER, CF_ROOT_MAPPING,
-    };
+static const enum cf_root_kind order[CF_NR_ROOT_KINDS] = {
+    CF_ROOT_GLOBAL, CF_ROOT_TLS, CF_ROOT_MAPPING, CF_ROOT_STACK, CF_ROOT_REGISTER,
+};
+enum { NR_LASTING = 3 };
+
+/* Of the kinds from place `first` on, before `end`. */
+static void read_roots(struct search *s, size_t first, size_t end) {
     const struct cf_core *core = cf_mem_core(s->input->mem);
     struct cf_rss_guard guard = cf_rss_guard_make(core, cf_core_file_bytes(core), 1);
-    for (size_t kind = 0; kind < CF_NR_ROOT_KINDS; kind++)
+    for (size_t kind = first; kind < end; kind++)
         for (size_t i = 0; i < s->input->nr_roots; i++) {
             const struct cf_root *root = &s->input->roots[i];
             if (root->kind != order[kind])
@@ -241,7 +244,9 @@ int cf_search_run(const struct cf_context *ctx, const struct cf_search_input *in
         cf_paths_abandon(&s.queue);
         return status;
     }
-    read_roots(&s);
+    read_roots(&s, 0, NR_LASTING);
+    follow_all(&s, block);
+    read_roots(&s, NR_LASTING, CF_NR_ROOT_KINDS);
     follow_all(&s, block);
     cf_links_drop(input->links);
     return finish(&s, paths, words, err);

@@ -1,8 +1,10 @@
 /*
  * What roots reach, and by which paths: one search in breadth over the links (reach/links.h), so
- * that the edge that first reached a chunk lies on a shortest path from a root. Where several paths
- * are equally short, globals go before thread-local storage, stacks, registers and other mappings,
- * since they say most.
+ * that the edge that first reached a chunk lies on a shortest path from a root. It goes from what
+ * lasts first, and from stacks and registers to what that does not reach: a word that a call left
+ * on a stack leads into the middle of a tree by a shorter way than the variable that holds it.
+ * Where several paths are equally short, globals go before thread-local storage and other mappings,
+ * and stacks before registers, since they say most.
  */
 #ifndef CF_REACH_SEARCH_H
 #define CF_REACH_SEARCH_H

@@ -98,12 +98,14 @@ static void without_room_for_the_links_it_fails(void **state) {
     rootworld_free(w);
 }
 
-static bool go_on(const struct cf_links *links, size_t v, uint32_t *steps) {
+/* Chunks of an earlier round keep what they have. */
+static bool go_on(const struct cf_links *links, size_t v, uint32_t *steps, const bool *is_told) {
     struct cf_link_list list = cf_links_of(links, (struct cf_rank){v});
     bool changes = false;
     while (list.at < list.end) {
-        uint32_t *to = &steps[cf_links_take(&list).index];
-        if (*to == 0 || *to > steps[v] + 1) {
+        size_t next = cf_links_take(&list).index;
+        uint32_t *to = &steps[next];
+        if (!is_told[next] && (*to == 0 || *to > steps[v] + 1)) {
             *to = steps[v] + 1;
             changes = true;
         }
@@ -111,26 +113,39 @@ static bool go_on(const struct cf_links *links, size_t v, uint32_t *steps) {
     return changes;
 }
 
-/* Steps by the definition: what roots lead to is one away, and each link is one step more. */
+static void step_from_roots(const struct cf_links *links, const struct rootworld *w,
+                            enum cf_root_kind kind, uint32_t *steps, const bool *is_told) {
+    for (unsigned i = 0; i < PAGE / w->word; i++) {
+        uint64_t word;
+        assert_true(cf_mem_word(w->mem, rw_root_word(w, kind, i), &word));
+        struct cf_chunk_number number = cf_resolver_target(links->ranks->resolver, word);
+        struct cf_rank rank = cf_is_chunk(number) ? cf_ranks_of(links->ranks, number) : CF_NO_RANK;
+        if (cf_is_ranked(rank) && !is_told[rank.index])
+            steps[rank.index] = 1;
+    }
+}
+
+/* Steps by the definition: what roots lead to is one away, and each link is one step more; from
+ * stacks and registers only where nothing that lasts leads. */
 static uint32_t *distances(const struct cf_links *links, const struct rootworld *w) {
     size_t nr = links->ranks->nr;
     uint32_t *steps = calloc(nr, sizeof *steps); /* 0: not reached */
+    bool *is_told = calloc(nr, sizeof *is_told);
     assert_non_null(steps);
-    for (size_t kind = CF_ROOT_STACK; kind < CF_NR_ROOT_KINDS; kind++)
-        for (unsigned i = 0; i < PAGE / w->word; i++) {
-            uint64_t word;
-            assert_true(cf_mem_word(w->mem, rw_root_word(w, (enum cf_root_kind)kind, i), &word));
-            struct cf_chunk_number number = cf_resolver_target(links->ranks->resolver, word);
-            struct cf_rank rank =
-                cf_is_chunk(number) ? cf_ranks_of(links->ranks, number) : CF_NO_RANK;
-            if (cf_is_ranked(rank))
-                steps[rank.index] = 1;
+    assert_non_null(is_told);
+    for (int round = 0; round < 2; round++) {
+        for (size_t kind = CF_ROOT_STACK; kind < CF_NR_ROOT_KINDS; kind++)
+            if ((kind == CF_ROOT_STACK || kind == CF_ROOT_REGISTER) == (round == 1))
+                step_from_roots(links, w, (enum cf_root_kind)kind, steps, is_told);
+        for (bool changes = true; changes;) {
+            changes = false;
+            for (size_t v = 0; v < nr; v++)
+                changes |= steps[v] != 0 && !is_told[v] && go_on(links, v, steps, is_told);
         }
-    for (bool changes = true; changes;) {
-        changes = false;
         for (size_t v = 0; v < nr; v++)
-            changes |= steps[v] != 0 && go_on(links, v, steps);
+            is_told[v] = steps[v] != 0;
     }
+    free(is_told);
     return steps;
 }
 
