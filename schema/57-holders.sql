@@ -24,32 +24,40 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_holder', 'address_hex', 'hex', 'address as text.'),
 ('v_holder', 'label', 'text', 'What a person calls it: symbol and module, thread, or the chunk''s type and size, and where in it the pointer stands.');
 
-CREATE TABLE held (
-    held_id INTEGER PRIMARY KEY,
+CREATE TABLE owner (
+    owner_id INTEGER PRIMARY KEY,
     kind TEXT NOT NULL,
     address INTEGER,
-    label TEXT NOT NULL,
+    name TEXT NOT NULL,
+    module TEXT,
     chunks INTEGER NOT NULL,
-    bytes INTEGER NOT NULL
+    bytes INTEGER NOT NULL,
+    resident_bytes INTEGER,
+    example_address INTEGER NOT NULL
 );
 
-CREATE VIEW v_held AS
-SELECT kind, address, iif(address IS NULL, NULL, printf('0x%x', address)) AS address_hex, label,
-       chunks, bytes
-FROM held;
+CREATE VIEW v_owner AS
+SELECT kind, name, module, chunks, bytes, resident_bytes,
+       address, iif(address IS NULL, NULL, printf('0x%x', address)) AS address_hex,
+       example_address, printf('0x%x', example_address) AS example_address_hex
+FROM owner;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
-('v_held', '', '', 'One row for each of the few roots that hold the weightiest examined chunks: what nothing else keeps alive, by the dominator tree of all reached chunks; stacks and registers do not compete with roots that last. What is held from elsewhere too is not counted. Empty with --no-reach.'),
-('v_held', 'kind', 'text', 'stack (with its thread''s registers), register, global, tls, mapping.'),
-('v_held', 'address', 'address', 'Where the variable, stack or mapping begins; NULL: registers alone.'),
-('v_held', 'address_hex', 'hex', 'address as text.'),
-('v_held', 'label', 'text', 'Symbol and module, thread, or mapping.'),
-('v_held', 'chunks', 'chunks', 'Live chunks that only this root keeps alive.'),
-('v_held', 'bytes', 'bytes', 'Their bytes.');
+('v_owner', '', '', 'What keeps live chunks alive alone: what could not be reached without it, by the dominator tree of all reached chunks. Rows of global, tls, stack, register, mapping, runtime and shared sum to all that is reached, as far as they are listed (the largest 1,000 of each kind); types and modules are other cuts of the same bytes. Stacks do not compete with what lasts, nor words that were left behind in reused memory with pointers that chunks of a kind usually have. Empty with --no-reach.'),
+('v_owner', 'kind', 'text', 'global, tls, mapping; stack or register: a thread; runtime: all of a managed heap; shared: what several of these lead to, and none keeps alone; type: objects with all that hangs on them; module: its variables, with what only they share.'),
+('v_owner', 'name', 'text', 'Symbol and module, thread and function, type, or module; shared by: who shares it.'),
+('v_owner', 'module', 'text', 'File name of the module that the variables stand in; NULL: none, or several.'),
+('v_owner', 'chunks', 'chunks', 'Live chunks that it keeps alive.'),
+('v_owner', 'bytes', 'bytes', 'Their bytes, headers included.'),
+('v_owner', 'resident_bytes', 'bytes', 'Of these, resident; NULL: not known.'),
+('v_owner', 'address', 'address', 'Where the variable, stack or mapping begins; NULL: it stands in no one place.'),
+('v_owner', 'address_hex', 'hex', 'address as text.'),
+('v_owner', 'example_address', 'address', 'Header of a chunk that it keeps alive.'),
+('v_owner', 'example_address_hex', 'hex', 'example_address as text.');
 
 INSERT INTO example_query (title, sql) VALUES
-('What would be freed if a holder let go?',
- 'SELECT kind, label, chunks, bytes FROM v_held ORDER BY bytes DESC');
+('Whose memory is it?',
+ 'SELECT kind, name, chunks, bytes FROM v_owner WHERE kind NOT IN (''type'', ''module'') ORDER BY bytes DESC LIMIT 10');
 
 INSERT INTO example_query (title, sql) VALUES
 ('Who holds the chunk on top of the most memory?',

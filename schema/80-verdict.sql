@@ -304,7 +304,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'other_kind', 'text', 'main_kind, where it is not what big_type says already.'),
 ('v_fact', 'leak_hung_chunks', 'chunks', 'Leaked chunks that other leaked ones point to.'),
 ('v_fact', 'live_absent_bytes', 'bytes', 'Bytes of live chunks that were not in memory: asked for and never written to, or swapped out; NULL where they are few, or not known.'),
-('v_fact', 'holder_name', 'text', 'Root that alone keeps the most bytes alive, of those examined (v_held).'),
+('v_fact', 'holder_name', 'text', 'Root that alone keeps the most bytes alive (v_owner).'),
 ('v_fact', 'holder_bytes', 'bytes', 'What it keeps alive.'),
 ('v_fact', 'main_holder', 'text', 'holder_name, where it is a quarter of all that is live.'),
 ('v_fact', 'pinner_size', 'bytes', 'Size of the live chunks that pin the most bytes, by size and type.'),

@@ -209,11 +209,12 @@ FROM (SELECT coalesce(memory_of, type) AS name, sum(chunks) AS chunks, sum(bytes
     GROUP BY coalesce(memory_of, type) ORDER BY bytes DESC, name LIMIT 1) k;
 
 UPDATE fact SET holder_name = h.name, holder_bytes = h.bytes
-FROM (SELECT CASE kind WHEN 'mapping' THEN label
-                       WHEN 'stack' THEN 'the stack of ' || label
-                       WHEN 'tls' THEN 'thread-local data of ' || label
-                       ELSE kind || ' ' || label END AS name, bytes
-    FROM held ORDER BY bytes DESC LIMIT 1) h;
+FROM (SELECT CASE kind WHEN 'stack' THEN 'the stack of ' || name
+                       WHEN 'register' THEN 'registers of ' || name
+                       WHEN 'tls' THEN 'thread-local data of ' || name
+                       WHEN 'global' THEN 'global ' || name
+                       ELSE name END AS name, bytes
+    FROM owner WHERE kind NOT IN ('type', 'module', 'shared') ORDER BY bytes DESC LIMIT 1) h;
 
 -- What pins pages and tops.
 UPDATE fact SET pinner_size = p.size_bytes, pinner_chunks = p.chunks, pinner_bytes = p.pinned_bytes,

@@ -21,12 +21,13 @@ WITH kind AS (
     SELECT * FROM kind ORDER BY bytes * (1 + 0.5 * typed) DESC, name LIMIT 1
 ), holder AS (
     -- the root that alone keeps at least half of what is new
-    SELECT h.kind || ' ' || h.label AS name, h.bytes,
-           h.kind || ' ' || substr(h.label, 1, instr(h.label || ' (', ' (') - 1) AS symbol
-    FROM main.v_held h LEFT JOIN old.v_held b ON b.kind = h.kind AND b.label = h.label,
+    SELECT iif(h.kind IN ('runtime', 'mapping'), '', h.kind || ' ') || h.name AS name, h.bytes,
+           h.kind || ' ' || substr(h.name, 1, instr(h.name || ' (', ' (') - 1) AS symbol
+    FROM main.v_owner h LEFT JOIN old.v_owner b ON b.kind = h.kind AND b.name = h.name,
          main.v_fact n, old.v_fact o
-    WHERE (h.bytes - coalesce(b.bytes, 0)) * 2 >= n.live_bytes - o.live_bytes
-    ORDER BY h.bytes - coalesce(b.bytes, 0) DESC, h.label LIMIT 1
+    WHERE h.kind NOT IN ('shared', 'type', 'module')
+      AND (h.bytes - coalesce(b.bytes, 0)) * 2 >= n.live_bytes - o.live_bytes
+    ORDER BY h.bytes - coalesce(b.bytes, 0) DESC, h.name LIMIT 1
 ), leader AS (
     -- of what hangs on it, the type that most of the chunks have that keep more than themselves
     SELECT t.type, t.chunks - coalesce(b.chunks, 0) AS chunks

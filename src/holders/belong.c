@@ -1,9 +1,8 @@
 /*
- * Owners are handed down along the paths of the search: positions come after what led to them, and
- * what led to them comes in the order of positions too, so one pass has the owner of the one before
- * at hand. It begins with the words of roots that reached a chunk first: the first positions are
- * theirs, in the order in which the words were read. Then the live chunks are gone through once:
- * what was found to be memory of something is taken out of its type's sums.
+ * Owners are handed down the dominator tree: a dominator has a lower number than what it dominates,
+ * so one pass over the vertices has the owner above at hand. Before it, the words of roots have
+ * named what hangs right below their groups. Then the live chunks are gone through once: what was
+ * found to be memory of something is taken out of its type's sums.
  */
 #include "holders/belong.h"
 
@@ -18,8 +17,9 @@
 #include "types/typename.h"
 #include "types/typestate.h"
 
-enum { NOBODY, FIRST_TYPE, TICK_CHUNKS = 1 << 17, AHEAD = 16 };
+enum { NOBODY, FIRST_TYPE, TICK_WORDS = 1 << 12, TICK_CHUNKS = 1 << 17 };
 
+static const uint32_t UNKNOWN = UINT32_MAX; /* of a row of sharers: not asked yet */
 static const uint32_t BY_OBJECT = 1u << 31; /* on top: an object of a runtime has the pointer */
 
 struct belong {
@@ -27,11 +27,12 @@ struct belong {
     const struct cf_belong_input *input;
     const struct cf_resolver *resolver;
     const struct cf_ranks *ranks;
-    const struct cf_paths *paths;
+    const struct cf_dominators *dominators;
     struct cf_types *types;
     struct cf_scratch file;
-    uint32_t *owners;          /* by position: NOBODY, or FIRST_TYPE + the type whose the chunk is,
+    uint32_t *owners;          /* by vertex: NOBODY, or FIRST_TYPE + the type whose the chunk is,
                                   and what hangs on it */
+    CF_ARRAY(uint32_t) shared; /* by row of sharers: their owner */
     CF_ARRAY(uint32_t) memory; /* by type: that of its memory; 0: not made yet */
 };
 
@@ -107,46 +108,105 @@ static uint32_t memory_of(struct belong *belong, uint32_t owner) {
     return belong->memory.items[owner];
 }
 
-/* The chunk at `position` gets its owner, and where its own bytes say less, a type of memory. */
-static inline void own(struct belong *belong, struct cf_position position, uint32_t owner) {
-    uint16_t *type = &belong->types->table[cf_paths_rank(belong->paths, position).index];
+/* The chunk of this vertex gets its owner, and where its own bytes say less, a type of memory. */
+static inline void own(struct belong *belong, struct cf_vertex vertex, struct cf_rank rank,
+                       uint32_t owner) {
+    uint16_t *type = &belong->types->table[rank.index];
     bool says_more = is_buffer(belong, *type) ? (owner & BY_OBJECT) != 0
                                               : is_nameless(belong, *type);
-    belong->owners[position.index] = owner;
+    belong->owners[vertex.index] = owner;
     owner &= ~BY_OBJECT;
     uint32_t memory = says_more && owner >= FIRST_TYPE ? memory_of(belong, owner - FIRST_TYPE) : 0;
     if (memory != 0)
         *type = (uint16_t)memory;
 }
 
-/* Whose the chunk at `position` is that a root leads to: the words stand in the order in which they
- * were read, and the first with that chunk has reached it. */
-static uint32_t owner_by_word(struct belong *belong, struct cf_position position, size_t *word) {
+/* Each chunk that hangs right below a group of roots, by the first word of it that leads there. */
+static int name_roots(struct belong *belong, struct cf_err *err) {
     const struct cf_root_words *words = &belong->input->reach->words;
-    size_t rank = cf_paths_rank(belong->paths, position).index;
-    while (*word < words->nr && words->rows[*word].rank != rank)
-        ++*word;
-    return *word < words->nr ? root_owner(belong, &words->rows[(*word)++]) : NOBODY;
+    for (size_t i = 0; i < words->nr; i++) {
+        if (i % TICK_WORDS == 0 &&
+            cf_progress(belong->ctx, "naming what roots hold", i, words->nr))
+            return cf_err_cancelled(err);
+        uint32_t group = belong->dominators->roots.numbers[i];
+        struct cf_rank rank = {words->rows[i].rank};
+        struct cf_vertex vertex = cf_dominators_of_rank(belong->dominators, rank);
+        uint32_t above = cf_dominators_above(belong->dominators, vertex).index;
+        if (vertex.index != 0 && belong->owners[vertex.index] == NOBODY &&
+            (above == 0 || above == belong->dominators->groups[group].index))
+            own(belong, vertex, rank, root_owner(belong, &words->rows[i]));
+    }
+    return CF_OK;
+}
+
+/* "global a (prog) and global b (prog)"; false: one of them has no name. */
+static bool name_sharers(const struct belong *belong, const struct cf_sharers *sharers, char *out,
+                         size_t bytes) {
+    size_t used = 0;
+    out[0] = '\0';
+    if (sharers->nr > CF_SHARERS_MAX || belong->input->name_group == NULL)
+        return false;
+    for (uint32_t i = 0; i < sharers->nr && used < bytes; i++) {
+        char name[CF_TYPE_NAME_BYTES];
+        if (!belong->input->name_group(belong->input->source, sharers->groups[i], name,
+                                       sizeof name))
+            return false;
+        if (strstr(out, name) == NULL)
+            used += (size_t)snprintf(out + used, bytes - used, "%s%s", used > 0 ? " and " : "",
+                                     name);
+    }
+    return used > 0;
+}
+
+static uint32_t sharers_owner(struct belong *belong, const struct cf_sharers *sharers) {
+    char name[(CF_SHARERS_MAX + 1) * CF_TYPE_NAME_BYTES];
+    if (!name_sharers(belong, sharers, name, sizeof name))
+        return NOBODY;
+    cf_typename_shorten(name, CF_TYPE_NAME_BYTES - 1);
+    uint32_t type = intern(belong, name);
+    return type != 0 ? FIRST_TYPE + type : NOBODY;
+}
+
+/* Whose all of a chunk is that hangs on no group alone. */
+static uint32_t shared_owner(struct belong *belong, struct cf_vertex vertex) {
+    const struct cf_sharing *sharing = belong->input->sharing;
+    if (sharing == NULL)
+        return NOBODY;
+    uint32_t row = cf_sharing_top(sharing, belong->input->preorder->firsts[vertex.index])->sharers;
+    while (belong->shared.len <= row) {
+        uint32_t *slot = cf_array_push(&belong->shared);
+        if (slot == NULL)
+            return NOBODY;
+        *slot = UNKNOWN;
+    }
+    uint32_t *owner = &belong->shared.items[row];
+    if (*owner == UNKNOWN)
+        *owner = sharers_owner(belong, &sharing->rows.items[row]);
+    return *owner;
+}
+
+/* Whose the chunk of a vertex is that no root's word leads to. */
+static uint32_t owner_of(struct belong *belong, struct cf_vertex vertex, struct cf_rank rank) {
+    uint32_t type = cf_types_of_rank(belong->types, rank);
+    uint32_t above = cf_dominators_above(belong->dominators, vertex).index;
+    if (is_owner(belong, type))
+        return FIRST_TYPE + type;
+    return above == 0 ? shared_owner(belong, vertex) : belong->owners[above] & ~BY_OBJECT;
 }
 
 /* Who has a name hands it down. */
-static int name_all(struct belong *belong, struct cf_err *err) {
-    const struct cf_paths *paths = belong->paths;
-    size_t word = 0;
-    for (struct cf_position position = {0}; position.index < paths->nr; position.index++) {
-        if (position.index % TICK_CHUNKS == 0 &&
-            cf_progress(belong->ctx, "naming whose memory it is", position.index, paths->nr))
+static int hand_down(struct belong *belong, struct cf_err *err) {
+    const struct cf_dominators *dominators = belong->dominators;
+    for (struct cf_vertex v = {1}; v.index < dominators->nr; v.index++) {
+        if (v.index % TICK_CHUNKS == 0 &&
+            cf_progress(belong->ctx, "naming whose memory it is", v.index, dominators->nr))
             return cf_err_cancelled(err);
-        if (position.index + AHEAD < paths->nr)
-            __builtin_prefetch(&belong->types->table[paths->order[position.index + AHEAD]]);
-        uint32_t type = cf_types_of_rank(belong->types, cf_paths_rank(paths, position));
-        struct cf_position before = cf_paths_before(paths, position);
-        if (!cf_is_position(before))
-            own(belong, position, owner_by_word(belong, position, &word));
-        else
-            own(belong, position,
-                is_owner(belong, type) ? FIRST_TYPE + type
-                                       : belong->owners[before.index] & ~BY_OBJECT);
+        struct cf_rank rank = cf_dominators_rank(dominators, v);
+        const struct cf_sharers alone = {{cf_dominators_group(dominators, v)}, 1};
+        if (!cf_is_ranked(rank))
+            belong->owners[v.index] = sharers_owner(belong, &alone);
+        else if (belong->owners[v.index] == NOBODY)
+            own(belong, v, rank, owner_of(belong, v, rank));
     }
     return CF_OK;
 }
@@ -212,16 +272,20 @@ int cf_belong_count(const struct cf_context *ctx, const struct cf_belong_input *
     struct belong belong = {
         .ctx = ctx, .input = input, .types = types,
         .resolver = cf_mark_resolver(input->reach->mark),
-        .ranks = &input->reach->ranks, .paths = input->reach->paths,
+        .ranks = &input->reach->ranks, .dominators = input->dominators,
     };
-    int status = cf_scratch_init(&belong.file, (belong.paths->nr + 1) * sizeof *belong.owners,
-                                 err);
+    int status = cf_scratch_init(&belong.file,
+                                 ((size_t)input->dominators->nr + 1) * sizeof *belong.owners, err);
     belong.owners = belong.file.at;
     if (status == CF_OK)
-        status = name_all(&belong, err);
+        status = name_roots(&belong, err);
+    if (status == CF_OK)
+        status = hand_down(&belong, err);
+    cf_dominators_drop(belong.dominators);
     if (status == CF_OK)
         status = count_all(&belong, err);
     cf_scratch_fini(&belong.file);
     cf_array_free(&belong.memory);
+    cf_array_free(&belong.shared);
     return status;
 }

@@ -1,6 +1,6 @@
 /*
- * A dominator has a lower number than what it dominates, so one pass over the vertices in their
- * order closes a group, and one over the live chunks in theirs sets their bits.
+ * What an owner or the objects of a type keep alive stands in pieces of the preorder, so only those
+ * chunks are looked at; the chunks of a size are found by going through all.
  */
 #include "holders/groups.h"
 
@@ -11,31 +11,56 @@
 #include "base/err.h"
 #include "reach/ranks.h"
 
-/* Vertices between two ticks of progress. */
-enum { TICK_VERTICES = 1 << 20 };
+enum { TICK_CHUNKS = 1 << 18 };
 
-static bool is_set(const uint64_t *bits, struct cf_vertex vertex) {
-    return bits[vertex.index >> 6] >> (vertex.index & 63) & 1;
-}
+/* The chunks that go. */
+struct going {
+    const struct cf_context *ctx;
+    const struct cf_groups_input *input;
+    const struct cf_group *group;
+    uint64_t *ranks; /* by rank: a bit for each; of sizes there are none */
+    uint64_t *freed; /* the same in the planes */
+    struct cf_trim_if *sums; /* of those that are of heaps */
+};
 
-/* Bits by vertex. */
-static int close_group(const struct cf_context *ctx, const struct cf_groups_input *input,
-                       const struct cf_group *group, uint64_t *gone, struct cf_err *err) {
-    const uint16_t *types = group->owner == NULL ? cf_types_by_rank(input->types) : NULL;
-    struct cf_vertex owner = {0};
-    if (types == NULL)
-        owner = cf_dominators_of_group(input->dominators, group->owner->number);
-    for (struct cf_vertex v = {1}; v.index < input->dominators->nr; v.index++) {
-        struct cf_rank rank =
-            types != NULL ? cf_dominators_rank(input->dominators, v) : CF_NO_RANK;
-        bool is_member = cf_is_ranked(rank) ? types[rank.index] == group->type
-                                            : v.index == owner.index;
-        bool is_gone = is_member || is_set(gone, cf_dominators_above(input->dominators, v));
-        gone[v.index >> 6] |= (uint64_t)is_gone << (v.index & 63);
-        if (v.index % TICK_VERTICES == 0 && cf_tick(ctx))
+/* The ranks in this piece of the preorder. */
+static int take_piece(const struct going *going, uint64_t place, uint64_t end,
+                      struct cf_err *err) {
+    for (; place < end; place++) {
+        cf_rank_set_bit(going->ranks, cf_preorder_rank(going->input->preorder, place));
+        if (place % TICK_CHUNKS == 0 && cf_tick(going->ctx))
             return cf_err_cancelled(err);
     }
     return CF_OK;
+}
+
+/* What the owner keeps alive. */
+static int take_owned(const struct going *going, struct cf_err *err) {
+    const struct cf_dominators *dominators = going->input->dominators;
+    struct cf_vertex vertex = cf_dominators_of_group(dominators, going->group->owner->number);
+    uint64_t first = going->input->preorder->firsts[vertex.index];
+    return vertex.index == 0
+               ? CF_OK
+               : take_piece(going, first, first + cf_dominators_kept(dominators, vertex).chunks,
+                            err);
+}
+
+/* The objects of the type, and what they keep alive. */
+static int take_objects(const struct going *going, struct cf_err *err) {
+    const struct cf_preorder *preorder = going->input->preorder;
+    const struct cf_dominators *dominators = going->input->dominators;
+    const uint16_t *types = cf_types_by_rank(going->input->types);
+    int status = CF_OK;
+    for (uint64_t place = 0, end; place < preorder->nr && status == CF_OK; place = end) {
+        struct cf_rank rank = cf_preorder_rank(preorder, place);
+        end = place + 1;
+        if (types[rank.index] == going->group->type) {
+            struct cf_vertex vertex = cf_dominators_of_rank(dominators, rank);
+            end = place + cf_dominators_kept(dominators, vertex).chunks;
+            status = take_piece(going, place, end, err);
+        }
+    }
+    return status;
 }
 
 /* What pins had no type was told since whose memory it is; that is no type of its own. */
@@ -44,48 +69,55 @@ static bool is_of_type(const struct cf_types *types, uint32_t type, uint32_t wan
            (wanted == 0 && cf_types_get(types, type)->evidence == CF_EVIDENCE_OWNER);
 }
 
-/* Sets the bits of the heap's chunks that are gone (by vertex), or of the group's size and type. */
-static void free_of_heap(const struct cf_groups_input *input, const struct cf_heap *heap,
-                         const struct cf_group *group, const uint64_t *gone, uint64_t *freed,
-                         struct cf_trim_if *sums) {
-    const struct cf_planes *planes = cf_chunkmap_planes(cf_ptmalloc_map(input->pt));
-    struct cf_rank rank = cf_ranks_of_word(input->dominators->ranks, heap->plane_word);
+static bool is_going(const struct going *going, struct cf_rank rank, uint64_t bytes) {
+    if (going->group->size_bytes == 0)
+        return cf_rank_bit(going->ranks, rank);
+    return bytes == going->group->size_bytes &&
+           is_of_type(going->input->types, cf_types_by_rank(going->input->types)[rank.index],
+                      going->group->type);
+}
+
+static int free_of_heap(const struct going *going, const struct cf_heap *heap,
+                        struct cf_err *err) {
+    const struct cf_planes *planes = cf_chunkmap_planes(cf_ptmalloc_map(going->input->pt));
+    struct cf_rank rank = cf_ranks_of_word(going->input->dominators->ranks, heap->plane_word);
     struct cf_live_walk walk = cf_live_walk(planes, heap);
-    const uint16_t *types = cf_types_by_rank(input->types);
     for (; cf_live_walk_next(&walk); rank.index++) {
-        struct cf_vertex vertex = {0};
-        if (gone != NULL)
-            vertex = cf_dominators_of_rank(input->dominators, rank);
-        bool is_gone = gone == NULL
-                           ? (uint64_t)walk.units << planes->unit_shift == group->size_bytes &&
-                                 is_of_type(input->types, types[rank.index], group->type)
-                           : vertex.index != 0 && is_set(gone, vertex);
-        if (!is_gone)
+        uint64_t bytes = (uint64_t)walk.units << planes->unit_shift;
+        if (rank.index % TICK_CHUNKS == 0 && cf_tick(going->ctx))
+            return cf_err_cancelled(err);
+        if (!is_going(going, rank, bytes))
             continue;
-        freed[heap->plane_word + (walk.unit >> 6)] |= 1ull << (walk.unit & 63);
-        sums->chunks++;
-        sums->bytes += (uint64_t)walk.units << planes->unit_shift;
+        going->freed[heap->plane_word + (walk.unit >> 6)] |= 1ull << (walk.unit & 63);
+        going->sums->chunks++;
+        going->sums->bytes += bytes;
     }
+    return CF_OK;
+}
+
+static int free_group(const struct going *going, struct cf_err *err) {
+    const struct cf_chunkmap *map = cf_ptmalloc_map(going->input->pt);
+    int status = going->group->owner != NULL        ? take_owned(going, err)
+                 : going->group->size_bytes == 0 ? take_objects(going, err)
+                                                 : CF_OK;
+    for (size_t i = 0; i < cf_chunkmap_nr_heaps(map) && status == CF_OK; i++)
+        status = free_of_heap(going, cf_chunkmap_heap(map, i), err);
+    return status;
 }
 
 static int judge(const struct cf_context *ctx, const struct cf_groups_input *input,
                  struct cf_group *group, struct cf_err *err) {
-    const struct cf_chunkmap *map = cf_ptmalloc_map(input->pt);
-    size_t nr_words = cf_chunkmap_planes(map)->nr_words + 1;
-    size_t nr_vertices = input->dominators->nr / 64 + 1;
-    bool is_closed = group->size_bytes == 0;
-    CF_CLEANUP_FREE uint64_t *gone = is_closed ? calloc(nr_vertices, sizeof *gone) : NULL;
+    size_t nr_words = cf_chunkmap_planes(cf_ptmalloc_map(input->pt))->nr_words + 1;
+    size_t nr_ranks = input->dominators->ranks->nr / 64 + 1;
+    CF_CLEANUP_FREE uint64_t *ranks = calloc(nr_ranks, sizeof *ranks);
     CF_CLEANUP_FREE uint64_t *freed = calloc(nr_words, sizeof *freed);
-    if ((is_closed && gone == NULL) || freed == NULL)
-        return cf_err_nomem(err, (nr_vertices + nr_words) * sizeof *gone, "a group of chunks");
-    int status = is_closed ? close_group(ctx, input, group, gone, err) : CF_OK;
-    if (status != CF_OK)
-        return status;
-    for (size_t i = 0; i < cf_chunkmap_nr_heaps(map); i++)
-        free_of_heap(input, cf_chunkmap_heap(map, i), group, gone, freed, &group->gone);
+    if (ranks == NULL || freed == NULL)
+        return cf_err_nomem(err, (nr_ranks + nr_words) * sizeof *freed, "a group of chunks");
+    const struct going going = {ctx, input, group, ranks, freed, &group->gone};
+    int status = free_group(&going, err);
     const struct cf_trim_change change = {.freed = freed};
-    return group->gone.chunks == 0
-               ? CF_OK
+    return status != CF_OK || group->gone.chunks == 0
+               ? status
                : cf_kept_trim_if(input->pt, input->kept, &change, &group->gone, err);
 }
 
@@ -163,9 +195,11 @@ int cf_groups_find(const struct cf_context *ctx, const struct cf_groups_input *i
     int status = choose_size(input, groups, err);
     if (status == CF_OK)
         status = choose_types(input, groups, err);
-    for (size_t i = 0; status == CF_OK && i < input->owners->rows.len && i < CF_GROUP_OWNERS_MAX;
-         i++)
-        status = add(groups, (struct cf_group){.owner = &input->owners->rows.items[i]}, err);
+    for (size_t i = 0; i < input->owners->rows.len && i < CF_GROUP_OWNERS_MAX; i++) {
+        const struct cf_owner *owner = &input->owners->rows.items[i];
+        if (status == CF_OK && owner->kind == CF_OWNER_PLACE)
+            status = add(groups, (struct cf_group){.owner = owner}, err);
+    }
     for (size_t i = 0; status == CF_OK && i < groups->rows.len; i++)
         status = judge(ctx, input, &groups->rows.items[i], err);
     return status;

@@ -19,6 +19,7 @@
 #include "corefrag.h"
 #include "holders/owners.h"
 #include "reach/dominators.h"
+#include "reach/preorder.h"
 #include "retain/kept.h"
 #include "types/types.h"
 
@@ -42,6 +43,7 @@ struct cf_groups_input {
     const struct cf_ptmalloc *pt;
     const struct cf_kept *kept; /* whose page pins say which types are worth it */
     const struct cf_dominators *dominators;
+    const struct cf_preorder *preorder;
     const struct cf_owners *owners;
     const struct cf_types *types;
 };

@@ -5,19 +5,39 @@
  */
 #include "holders/holding.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/context.h"
 #include "base/err.h"
 #include "holders/belong.h"
 
+static enum cf_belong_name name_word(void *source, const struct cf_root *root, uint64_t addr,
+                                     char *out, size_t bytes) {
+    struct cf_holding *holding = source;
+    return cf_label_owner(&holding->labels, root, addr, out, bytes);
+}
+
+/* Stacks say where the program is, not whose a chunk is. */
+static bool name_group(void *source, uint32_t group, char *out, size_t bytes) {
+    const struct cf_holding *holding = source;
+    const struct cf_place *place = &holding->places.rows.items[group];
+    const struct cf_root *root = &holding->labels.reach->roots.rows.items[place->root];
+    if (place->heap != NULL)
+        (void)snprintf(out, bytes, "%s", place->heap->label);
+    return place->heap != NULL ||
+           (place->kind == CF_ROOT_GLOBAL &&
+            cf_label_owner(&holding->labels, root, place->start, out, bytes) != CF_BELONG_NONE);
+}
+
 /* Whose memory the nameless chunks are; samples of that are worth asking about. Without room for
  * its file the types keep what their bytes say. */
 static int name_memory(const struct cf_context *ctx, const struct cf_holding_input *input,
                        struct cf_holding *holding, struct cf_err *err) {
     const struct cf_belong_input belong = {
-        .reach = input->reach, .source = &holding->labels,
-        .name = cf_label_owner,
+        .reach = input->reach, .dominators = &holding->dominators,
+        .preorder = &holding->preorder, .sharing = &holding->sharing, .source = holding,
+        .name = name_word, .name_group = name_group,
     };
     int status = cf_belong_count(ctx, &belong, holding->labels.types, err);
     if (status == CF_OK)
@@ -42,9 +62,7 @@ static int find_paths(const struct cf_context *ctx, const struct cf_holding_inpu
 /* Of the holding, for a word of a root. */
 static uint32_t group_of(void *source, const struct cf_root_word *word) {
     struct cf_holding *holding = source;
-    const struct cf_reach *reach = holding->labels.reach;
-    return cf_places_of(&holding->places, &holding->labels, &reach->roots.rows.items[word->root],
-                        word->addr);
+    return cf_places_of(&holding->places, &holding->labels, word);
 }
 
 /* Without room for its files, or with more than it can number, the rest stands without it. */
@@ -53,10 +71,17 @@ static int find_dominators(const struct cf_context *ctx, const struct cf_holding
     const struct cf_dominators_input dominators = {
         .links = &input->reach->links, .roots = input->reach->roots.rows.items,
         .words = &input->reach->words, .nr_reached = input->reach->paths->nr,
-        .group_of = group_of, .source = holding,
+        .kinds = &holding->kinds, .group_of = group_of, .source = holding,
     };
     struct cf_err why = {.status = CF_OK};
-    int status = cf_dominators_find(ctx, &dominators, &holding->dominators, &why);
+    int status = cf_classes_find(ctx, holding->labels.types, &input->reach->ranks,
+                                 &holding->classes, &why);
+    if (status == CF_OK)
+        status = cf_edge_kinds_judge(ctx, &input->reach->links, holding->classes.by_rank,
+                                     &holding->kinds, &why);
+    cf_classes_fini(&holding->classes);
+    if (status == CF_OK)
+        status = cf_dominators_find(ctx, &dominators, &holding->dominators, &why);
     if (status == CF_EOUTPUT || status == CF_EUSAGE) {
         cf_log(ctx, "what is kept alive is not computed: %s", why.text);
         memcpy(holding->no_dominators, why.text, sizeof holding->no_dominators);
@@ -67,23 +92,38 @@ static int find_dominators(const struct cf_context *ctx, const struct cf_holding
     return status;
 }
 
-static int find_owners(const struct cf_context *ctx, const struct cf_holding_input *input,
-                       struct cf_holding *holding, struct cf_err *err) {
+/* The tree of what is kept alive, and who shares what hangs on nobody in it. */
+static int find_tree(const struct cf_context *ctx, const struct cf_holding_input *input,
+                     struct cf_holding *holding, struct cf_err *err) {
+    const struct cf_sharing_input sharing = {&holding->dominators, &holding->preorder};
     int status = find_dominators(ctx, input, holding, err);
     if (status != CF_OK || holding->dominators.nr == 0)
         return status;
-    const struct cf_owners_input owners = {
-        .dominators = &holding->dominators, .places = &holding->places,
-        .labels = &holding->labels, .asking = &holding->asking, .holders = &holding->holders,
+    status = cf_preorder_find(ctx, &holding->dominators, &holding->preorder, err);
+    return status == CF_OK ? cf_sharing_find(ctx, &sharing, &holding->sharing, err) : status;
+}
+
+/* What each place, type and module keeps alive. */
+static int find_owners(const struct cf_context *ctx, const struct cf_holding_input *input,
+                       struct cf_holding *holding, struct cf_err *err) {
+    holding->owning = (struct cf_owners_input){
+        .mem = input->mem, .dominators = &holding->dominators, .preorder = &holding->preorder,
+        .sharing = &holding->sharing, .places = &holding->places, .labels = &holding->labels,
+        .words = &input->reach->words,
     };
-    status = cf_owners_find(&owners, &holding->owners, err);
+    int status = cf_owners_find(ctx, &holding->owning, &holding->owners, err);
     if (status == CF_OK)
         status = cf_retained_find(ctx, &holding->retained, &holding->dominators, err);
     const struct cf_groups_input groups = {
         .pt = input->pt, .kept = input->kept, .dominators = &holding->dominators,
-        .owners = &holding->owners, .types = holding->labels.types,
+        .preorder = &holding->preorder, .owners = &holding->owners,
+        .types = holding->labels.types,
     };
-    return status == CF_OK ? cf_groups_find(ctx, &groups, &holding->groups, err) : status;
+    if (status == CF_OK)
+        status = cf_groups_find(ctx, &groups, &holding->groups, err);
+    cf_dominators_drop(&holding->dominators);
+    cf_preorder_drop(&holding->preorder);
+    return status;
 }
 
 int cf_holding_find(const struct cf_context *ctx, const struct cf_holding_input *input,
@@ -99,12 +139,16 @@ int cf_holding_find(const struct cf_context *ctx, const struct cf_holding_input 
         status = cf_asking_choose(ctx, &holding->asking, input->suspect, input->reach->mark,
                                   input->kept, types, err);
     if (status == CF_OK)
+        status = find_tree(ctx, input, holding, err);
+    if (status == CF_OK && holding->dominators.nr > 0)
         status = name_memory(ctx, input, holding, err);
     if (status == CF_OK)
         status = cf_size_types_count(ctx, &holding->sizes, types, &input->reach->ranks, err);
     if (status == CF_OK)
         status = find_paths(ctx, input, holding, err);
-    return status == CF_OK ? find_owners(ctx, input, holding, err) : status;
+    if (status != CF_OK || holding->dominators.nr == 0)
+        return status;
+    return find_owners(ctx, input, holding, err);
 }
 
 void cf_holding_fini(struct cf_holding *holding) {
@@ -113,8 +157,12 @@ void cf_holding_fini(struct cf_holding *holding) {
     cf_size_types_fini(&holding->sizes);
     cf_groups_fini(&holding->groups);
     cf_owners_fini(&holding->owners);
+    cf_sharing_fini(&holding->sharing);
+    cf_preorder_fini(&holding->preorder);
     cf_retained_fini(&holding->retained);
     cf_dominators_fini(&holding->dominators);
+    cf_edge_kinds_fini(&holding->kinds);
+    cf_classes_fini(&holding->classes);
     cf_places_fini(&holding->places);
     cf_objects_fini(&holding->objects);
 }

@@ -21,6 +21,7 @@
 #include "retain/kept.h"
 #include "runtime/runtimes.h"
 #include "sym/module.h"
+#include "types/classes.h"
 #include "types/sizetype.h"
 #include "types/types.h"
 
@@ -33,7 +34,12 @@ struct cf_holding {
     struct cf_labels labels;
     struct cf_size_types sizes;
     struct cf_places places; /* the groups of the dominators */
+    struct cf_classes classes;       /* of the chunks, for the kinds of their edges */
+    struct cf_edge_kinds kinds;
     struct cf_dominators dominators;
+    struct cf_preorder preorder;
+    struct cf_sharing sharing;
+    struct cf_owners_input owning;   /* what the owners stand on, for their names */
     struct cf_retained retained;
     struct cf_groups groups;
     char no_dominators[1024]; /* why they could not be found; "" */

@@ -13,9 +13,8 @@
 
 enum { SUMMARY_HOPS = 3 };
 
-enum cf_belong_name cf_label_owner(void *source, const struct cf_root *root, uint64_t addr,
-                                   char *out, size_t bytes) {
-    const struct cf_labels *labels = source;
+enum cf_belong_name cf_label_owner(const struct cf_labels *labels, const struct cf_root *root,
+                                   uint64_t addr, char *out, size_t bytes) {
     const struct cf_namer *namer = &labels->naming->namer;
     char name[CF_LABEL_BYTES / 2], module[64];
     uint64_t offset;

@@ -45,9 +45,9 @@ void cf_label_path(const struct cf_labels *labels, const struct cf_path *path, c
                    size_t bytes);
 
 /* "global g_sessions (prog)", "java.nio.DirectByteBuffer (Java)", "V8 heap (node)": whose memory
- * hangs on the word at `addr` of `root`. `source` is a struct cf_labels; for belong.h. */
-enum cf_belong_name cf_label_owner(void *source, const struct cf_root *root, uint64_t addr,
-                                   char *out, size_t bytes);
+ * hangs on the word at `addr` of `root`. */
+enum cf_belong_name cf_label_owner(const struct cf_labels *labels, const struct cf_root *root,
+                                   uint64_t addr, char *out, size_t bytes);
 
 struct cf_preview {
     uint64_t addr;  /* of the chunk's header */

@@ -1,11 +1,14 @@
 /*
- * Places: what a person takes for one holder among the words of roots. A variable as a whole, where
- * symbols tell how far it goes; a thread's stack with its registers; all of a runtime's heap; a
- * mapping; else the word alone. They are the groups of the dominator tree (reach/dominators.h),
- * numbered in the order of first sight.
+ * Owners: what keeps memory alive alone, by the dominators, and has a name.
  *
- * Owners: the places that hold most of what was asked about, and what each keeps alive alone, by
- * the dominators.
+ *   place    a variable, a thread's stack, a runtime's heap (holders/places.h)
+ *   shared   what several places lead to, and none keeps alone; so the bytes of places and of what
+ *            they share sum to all that is reached
+ *   type     the objects of a type, with all that hangs on them; within another of the type they
+ *            count once. What hangs on objects of two types counts for both
+ *   module   its variables, with what only they share
+ *
+ * The largest of each, and what the examined chunks hang on.
  */
 #ifndef CF_HOLDERS_OWNERS_H
 #define CF_HOLDERS_OWNERS_H
@@ -14,68 +17,64 @@
 #include <stdint.h>
 
 #include "base/array.h"
-#include "base/hash.h"
 #include "corefrag.h"
-#include "holders/asking.h"
-#include "holders/holders.h"
 #include "holders/labels.h"
+#include "holders/places.h"
+#include "holders/sharing.h"
 #include "reach/dominators.h"
-#include "reach/roots.h"
-#include "space/claims.h"
+#include "reach/preorder.h"
+#include "types/types.h"
 
-struct cf_place {
-    enum cf_root_kind kind;
-    uint64_t start;   /* words of memory: [start, end); none where they are equal */
-    uint64_t end;
-    int32_t thread;   /* its registers too; -1: none */
-    const struct cf_claim *heap; /* a claim of a runtime's heap, which counts as a whole, wherever
-                                    it lies; NULL: none. Borrowed. */
+enum { CF_OWNERS_MAX = 1000 }; /* of each kind */
+
+enum cf_owner_kind {
+    CF_OWNER_PLACE,
+    CF_OWNER_SHARED,
+    CF_OWNER_TYPE,
+    CF_OWNER_MODULE,
+    CF_NR_OWNER_KINDS,
 };
 
-/* All zero is empty. End with cf_places_fini(). */
-struct cf_places {
-    CF_ARRAY(struct cf_place) rows;
-    struct cf_hash table;
-    uint32_t last; /* the row that was asked for last */
-};
-
-/* The number of the place that the word at `addr` of `root` belongs to, a new one where it was not
- * seen before; UINT32_MAX when memory is out. */
-uint32_t cf_places_of(struct cf_places *places, const struct cf_labels *labels,
-                      const struct cf_root *root, uint64_t addr);
-void cf_places_fini(struct cf_places *places);
-
-enum { CF_OWNERS_MAX = 3 };
-
-/* A root that holds asked chunks. */
 struct cf_owner {
-    struct cf_place place;
-    uint32_t number; /* of the place */
+    enum cf_owner_kind kind;
+    uint32_t number;            /* of the place; row of the sharers; type; the module's file */
     struct cf_kept_alive kept;
-    struct cf_hop hop; /* of the first of them */
-    uint64_t weight;   /* of the weightiest */
+    uint64_t absent_bytes;      /* of them, not resident */
+    uint32_t first;             /* place in the preorder of one of them, the largest below it */
+    const struct cf_root_word *word; /* of places: the one that leads there */
 };
 
+/* All zero is empty. End with cf_owners_fini(). */
 struct cf_owners {
-    CF_ARRAY(struct cf_owner) rows; /* the weightiest first */
+    CF_ARRAY(struct cf_owner) rows; /* by kind, those with the most bytes first */
 };
 
 /* Borrowed. */
 struct cf_owners_input {
+    const struct cf_mem *mem;
     const struct cf_dominators *dominators; /* whose groups are the places */
-    struct cf_places *places;
+    const struct cf_preorder *preorder;
+    const struct cf_sharing *sharing;
+    const struct cf_places *places;
     const struct cf_labels *labels;
-    const struct cf_asking *asking;
-    const struct cf_holders *holders; /* the paths to what was asked */
+    const struct cf_root_words *words;
 };
 
-/* `owners` is all zero. Fails only for lack of memory. End with cf_owners_fini(). */
-int cf_owners_find(const struct cf_owners_input *input, struct cf_owners *owners,
-                   struct cf_err *err);
+/* `owners` is all zero. CF_ENOMEM, CF_ECANCELLED. End with cf_owners_fini(). */
+int cf_owners_find(const struct cf_context *ctx, const struct cf_owners_input *input,
+                   struct cf_owners *owners, struct cf_err *err);
 void cf_owners_fini(struct cf_owners *owners);
 
-/* "connections (server)", "thread 4711": the root, not the word in it. */
-void cf_owner_label(const struct cf_labels *labels, const struct cf_owner *owner, char *out,
+/* "g_sessions (server)", "shared by g_a (server) and g_b (server)", "Session", "server". */
+void cf_owner_label(const struct cf_owners_input *input, const struct cf_owner *owner, char *out,
                     size_t bytes);
+
+/* "global", "tls", "stack", "register", "mapping", "runtime", "shared", "type", "module"; is
+ * static. */
+const char *cf_owner_kind_name(const struct cf_owners_input *input, const struct cf_owner *owner);
+
+/* The file's name of the module that it stands in; "" for none. */
+void cf_owner_module(const struct cf_owners_input *input, const struct cf_owner *owner, char *out,
+                     size_t bytes);
 
 #endif

@@ -209,17 +209,7 @@ static int sum_up(struct finder *f, const struct cf_dominators *out, struct cf_e
     return status;
 }
 
-/* The words of roots by group. */
-struct grouping {
-    size_t nr;        /* groups */
-    uint64_t *begins; /* by group, in `targets`, and the end */
-    bool *passes;     /* by group */
-    uint32_t *numbers; /* by word: its group */
-    uint32_t *targets; /* ranks, by group */
-    struct cf_scratch file;
-};
-
-static void grouping_fini(struct grouping *grouping) {
+static void grouping_fini(struct cf_grouping *grouping) {
     free(grouping->begins);
     free(grouping->passes);
     cf_scratch_fini(&grouping->file);
@@ -230,7 +220,7 @@ static bool passes(enum cf_root_kind kind) {
 }
 
 static int number_words(const struct cf_context *ctx, const struct cf_dominators_input *input,
-                        struct grouping *grouping, struct cf_err *err) {
+                        struct cf_grouping *grouping, struct cf_err *err) {
     for (size_t i = 0; i < input->words->nr; i++) {
         if (i % TICK_WORDS == 0 && cf_progress(ctx, "naming roots", i, input->words->nr))
             return cf_err_cancelled(err);
@@ -248,7 +238,7 @@ static int number_words(const struct cf_context *ctx, const struct cf_dominators
 
 /* Sorted by counting: ends become beginnings while the words go to their places from behind. */
 static int sort_words(const struct cf_context *ctx, const struct cf_dominators_input *input,
-                      struct grouping *grouping, struct cf_err *err) {
+                      struct cf_grouping *grouping, struct cf_err *err) {
     grouping->begins = calloc(grouping->nr + 1, sizeof *grouping->begins);
     grouping->passes = calloc(grouping->nr + 1, sizeof *grouping->passes);
     if (grouping->begins == NULL || grouping->passes == NULL)
@@ -269,7 +259,7 @@ static int sort_words(const struct cf_context *ctx, const struct cf_dominators_i
 }
 
 static int group_words(const struct cf_context *ctx, const struct cf_dominators_input *input,
-                       struct grouping *grouping, struct cf_err *err) {
+                       struct cf_grouping *grouping, struct cf_err *err) {
     int status = cf_scratch_init(&grouping->file,
                                  (input->words->nr + 1) * 2 * sizeof *grouping->numbers, err);
     if (status != CF_OK)
@@ -288,6 +278,7 @@ static void take_tree(struct cf_spanning *tree, size_t nr_groups, struct cf_domi
     out->rows = tree->work.at;
     out->groups = tree->groups;
     out->nr_groups = nr_groups;
+    out->first_passing = tree->first_passing;
     out->files[0] = tree->ranked;
     out->files[1] = tree->named;
     out->files[2] = tree->work;
@@ -297,19 +288,27 @@ static void take_tree(struct cf_spanning *tree, size_t nr_groups, struct cf_domi
 
 static int make_tree(const struct cf_context *ctx, const struct cf_dominators_input *input,
                      struct finder *f, struct cf_dominators *out, struct cf_err *err) {
-    CF_CLEANUP(grouping_fini) struct grouping grouping = {0};
+    struct cf_grouping *grouping = &out->roots;
     CF_CLEANUP(cf_spanning_fini) struct cf_spanning tree = {0};
-    int status = group_words(ctx, input, &grouping, err);
+    int status = group_words(ctx, input, grouping, err);
+    if (status == CF_OK && input->kinds != NULL) {
+        const struct cf_lasting_input lasting = {
+            .links = input->links, .kinds = input->kinds, .nr_groups = grouping->nr,
+            .begins = grouping->begins, .targets = grouping->targets, .passes = grouping->passes,
+        };
+        status = cf_lasting_find(ctx, &lasting, &out->lasting, err);
+    }
     if (status != CF_OK)
         return status;
     const struct cf_spanning_input spanning = {
-        .links = input->links, .nr_reached = input->nr_reached, .nr_groups = grouping.nr,
-        .begins = grouping.begins, .targets = grouping.targets, .passes = grouping.passes,
+        .links = input->links, .nr_reached = input->nr_reached, .nr_groups = grouping->nr,
+        .begins = grouping->begins, .targets = grouping->targets, .passes = grouping->passes,
+        .lasting = &out->lasting,
     };
     status = cf_spanning_make(ctx, &spanning, &tree, err);
     if (status != CF_OK)
         return status;
-    take_tree(&tree, grouping.nr, out);
+    take_tree(&tree, grouping->nr, out);
     *f = (struct finder){
         .ctx = ctx, .late = tree.late, .nodes = out->files[2].at, .nr = out->nr,
         .vertices = out->vertices,
@@ -340,6 +339,7 @@ static int find(const struct cf_context *ctx, const struct cf_dominators_input *
 
 int cf_dominators_find(const struct cf_context *ctx, const struct cf_dominators_input *input,
                        struct cf_dominators *out, struct cf_err *err) {
+    out->links = input->links;
     out->ranks = input->links->ranks;
     int status = find(ctx, input, out, err);
     if (status != CF_OK)
@@ -352,13 +352,16 @@ int cf_dominators_find(const struct cf_context *ctx, const struct cf_dominators_
 void cf_dominators_fini(struct cf_dominators *dominators) {
     for (size_t i = 0; i < 3; i++)
         cf_scratch_fini(&dominators->files[i]);
+    grouping_fini(&dominators->roots);
     free(dominators->groups);
+    cf_lasting_fini(&dominators->lasting);
     *dominators = (struct cf_dominators){.nr = 0};
 }
 
 void cf_dominators_drop(const struct cf_dominators *dominators) {
     for (size_t i = 0; i < 3; i++)
         cf_scratch_drop(&dominators->files[i]);
+    cf_scratch_drop(&dominators->roots.file);
 }
 
 struct cf_vertex cf_dominators_of_rank(const struct cf_dominators *dominators,

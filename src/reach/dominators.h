@@ -14,7 +14,9 @@
  * Stacks and registers do not compete with roots that last: a thread that is just looking at a
  * table does not hold it. So the tree is made of what lasts (variables, thread-local storage,
  * mappings) first. Groups of stacks and registers keep only chunks that nothing lasting leads to,
- * and an edge from such a chunk to one that lasts does not count.
+ * and an edge from such a chunk to one that lasts does not count. Nor do unusual edges
+ * compete with usual ones (reach/lasting.h): a word left behind in reused memory holds a chunk, and
+ * takes it from nobody.
  *
  * Made from the links and the words of roots alone, 24 bytes a chunk in temporary files, and while
  * it is made 8 more for an edge that leads to a lower vertex. Immutable when made.
@@ -27,6 +29,8 @@
 
 #include "base/tempfile.h"
 #include "corefrag.h"
+#include "reach/kinds.h"
+#include "reach/lasting.h"
 #include "reach/late_edges.h"
 #include "reach/links.h"
 #include "reach/roots.h"
@@ -41,9 +45,23 @@ struct cf_dominated {
     uint32_t chunks;
 };
 
+/* The words of roots by group. */
+struct cf_grouping {
+    size_t nr;         /* groups */
+    uint64_t *begins;  /* by group, in `targets`, and the end */
+    bool *passes;      /* by group */
+    uint32_t *targets; /* ranks, by group */
+    uint32_t *numbers; /* by word: its group */
+    struct cf_scratch file;
+};
+
 /* All zero is none. End with cf_dominators_fini(). */
 struct cf_dominators {
+    const struct cf_links *links;
     const struct cf_ranks *ranks;
+    struct cf_lasting lasting;
+    struct cf_vertex first_passing; /* vertices from here on are of groups that pass */
+    struct cf_grouping roots;
     uint32_t nr;               /* vertices; a dominator has a lower number than what it dominates */
     const uint32_t *vertices;  /* by rank: the vertex; 0: not reached */
     const uint32_t *sources;   /* by vertex: a rank, or CF_SPANNING_GROUP and a group */
@@ -57,6 +75,7 @@ struct cf_dominators_input {
     const struct cf_links *links;
     const struct cf_root *roots;
     const struct cf_root_words *words;
+    const struct cf_edge_kinds *kinds; /* NULL: every edge is usual */
     size_t nr_reached; /* chunks that the words lead to, and what those lead to */
     /* The group that a word of a root belongs to, below 2^31 and mostly one after the other;
      * CF_NO_GROUP: memory is out. Words of stacks and registers share no group with others. NULL:
@@ -66,7 +85,7 @@ struct cf_dominators_input {
 };
 
 /* `out` is all zero. CF_ENOMEM, CF_ECANCELLED; CF_EOUTPUT when there is no room in $TMPDIR (or
- * /tmp); CF_EUSAGE for more vertices than can be numbered. Borrows the links' ranks. */
+ * /tmp); CF_EUSAGE for more vertices than can be numbered. Borrows the links and kinds. */
 int cf_dominators_find(const struct cf_context *ctx, const struct cf_dominators_input *input,
                        struct cf_dominators *out, struct cf_err *err);
 void cf_dominators_fini(struct cf_dominators *dominators);
@@ -93,6 +112,15 @@ struct cf_kept_alive {
  * reached. */
 struct cf_kept_alive cf_dominators_kept(const struct cf_dominators *dominators,
                                         struct cf_vertex vertex);
+
+/* Whether an edge between two chunks that are reached counts: see above. */
+static inline bool cf_dominators_counts(const struct cf_dominators *dominators,
+                                        struct cf_rank from, struct cf_rank to) {
+    if (dominators->vertices[from.index] >= dominators->first_passing.index &&
+        dominators->vertices[to.index] < dominators->first_passing.index)
+        return false;
+    return cf_lasting_counts(&dominators->lasting, from, to);
+}
 
 /* Only our view of the pages goes. */
 void cf_dominators_drop(const struct cf_dominators *dominators);

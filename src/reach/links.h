@@ -97,6 +97,12 @@ static inline const unsigned char *cf_links_place(const struct cf_links *links,
     return links->lists + block->begin + (lengths * 0x0001000100010001ull >> 48);
 }
 
+/* Whether the chunk has many links. */
+static inline bool cf_links_are_long(const struct cf_links *links, struct cf_rank rank) {
+    uint8_t length = cf_links_block(links, rank)->lengths[rank.index % CF_LINKS_PER_BLOCK];
+    return (length & CF_LINKS_LONG) != 0;
+}
+
 /* `at` is the chunk's place. */
 static inline struct cf_link_list cf_links_at(const struct cf_links *links, struct cf_rank rank,
                                               const unsigned char *at) {

@@ -124,8 +124,11 @@ static void visit(struct spanner *s, struct cf_rank rank, struct cf_vertex paren
     if (--s->until_tick == 0)
         give_back(s);
     struct cf_link_list list = cf_links_of(s->links, rank);
-    while (list.at < list.end)
-        meet(s, cf_links_take(&list), vertex);
+    while (list.at < list.end) {
+        struct cf_rank to = cf_links_take(&list);
+        if (cf_lasting_counts(s->input->lasting, rank, to))
+            meet(s, to, vertex);
+    }
 }
 
 static void descend(struct spanner *s) {
@@ -185,6 +188,7 @@ static int span(struct spanner *s, struct cf_err *err) {
         return status;
     (void)number(s, 0, ALL_ROOTS, ALL_ROOTS);
     visit_groups(s, false);
+    s->tree->first_passing = (struct cf_vertex){s->tree->nr};
     visit_groups(s, true);
     if (s->is_cancelled)
         return cf_err_cancelled(err);

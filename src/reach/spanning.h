@@ -11,6 +11,8 @@
  * Groups that last go first. Groups that pass (stacks, registers) follow, and what was reached
  * before them is not reached again: no edge leads from their part of the tree into the part before
  * it.
+ *
+ * Edges between chunks count where reach/lasting.h says so.
  */
 #ifndef CF_REACH_SPANNING_H
 #define CF_REACH_SPANNING_H
@@ -21,6 +23,7 @@
 
 #include "base/tempfile.h"
 #include "corefrag.h"
+#include "reach/lasting.h"
 #include "reach/late_edges.h"
 #include "reach/links.h"
 
@@ -33,6 +36,7 @@ struct cf_spanning_input {
     const uint64_t *begins;
     const uint32_t *targets;
     const bool *passes; /* by group */
+    const struct cf_lasting *lasting; /* which edges count */
 };
 
 /* Of a vertex: the rank of its chunk, or this bit and the number of its group. */
@@ -52,6 +56,7 @@ struct cf_spanning {
     const uint32_t *sources;  /* by vertex; of vertex 0 nothing */
     struct cf_spanned *rows;  /* by vertex */
     struct cf_vertex *groups; /* by group; 0: it leads nowhere */
+    struct cf_vertex first_passing; /* vertices from here on are of groups that pass */
     struct cf_late_edges late;
     struct cf_scratch ranked; /* vertices */
     struct cf_scratch named;  /* sources */

@@ -2,6 +2,8 @@
  * Paths from roots to the chunks that were asked about, the summaries of these paths beside the
  * rows that ask for them, what owners and chunks keep alive, and previews of texts.
  */
+#include <string.h>
+
 #include "store/insert.h"
 #include "store/rows.h"
 
@@ -60,19 +62,38 @@ static int add_paths(struct cf_db *db, const struct cf_holding *holding, struct 
     return status;
 }
 
+/* The header of the chunk at this place of the preorder. */
+static uint64_t chunk_at(const struct cf_holding *holding, uint32_t place) {
+    const struct cf_ranks *ranks = holding->dominators.ranks;
+    struct cf_chunk_number number =
+        cf_ranks_number(ranks, cf_preorder_rank(&holding->preorder, place));
+    const struct cf_extent *extent = cf_resolver_extent_of(ranks->resolver, number);
+    return cf_resolver_chunk(ranks->resolver, extent, number).addr;
+}
+
 static int add_owners(struct cf_db *db, const struct cf_holding *holding, struct cf_err *err) {
     CF_CLEANUP_INSERT struct cf_insert in = {0};
-    int status = cf_insert_begin(&in, db, "held", "kind, address, label, chunks, bytes", err);
+    int status = cf_insert_begin(&in, db, "owner",
+                                 "kind, address, name, module, chunks, bytes, resident_bytes,"
+                                 " example_address",
+                                 err);
+    bool has_residency = strcmp(cf_mem_residency_name(holding->owning.mem), "none") != 0;
     for (size_t i = 0; i < holding->owners.rows.len && status == CF_OK; i++) {
         const struct cf_owner *owner = &holding->owners.rows.items[i];
-        const struct cf_place *place = &owner->place;
-        char label[CF_LABEL_BYTES];
-        cf_owner_label(&holding->labels, owner, label, sizeof label);
-        cf_insert_text(&in, cf_root_kind_name(place->kind));
-        cf_insert_u64_if(&in, place->end > place->start, place->start);
+        const struct cf_place *place =
+            owner->kind == CF_OWNER_PLACE ? &holding->places.rows.items[owner->number] : NULL;
+        char label[CF_LABEL_BYTES], module[CF_LABEL_BYTES];
+        cf_owner_label(&holding->owning, owner, label, sizeof label);
+        cf_owner_module(&holding->owning, owner, module, sizeof module);
+        cf_insert_text(&in, cf_owner_kind_name(&holding->owning, owner));
+        cf_insert_u64_if(&in, place != NULL && place->end > place->start,
+                         place != NULL ? place->start : 0);
         cf_insert_text(&in, label);
+        cf_insert_text(&in, module[0] != '\0' ? module : NULL);
         cf_insert_u64(&in, owner->kept.chunks);
         cf_insert_u64(&in, owner->kept.bytes);
+        cf_insert_u64_if(&in, has_residency, owner->kept.bytes - owner->absent_bytes);
+        cf_insert_u64(&in, chunk_at(holding, owner->first));
         status = cf_insert_row(&in, err);
     }
     return status;

@@ -198,7 +198,7 @@ int cf_rows_groups(struct cf_db *db, const struct cf_holding *holding, struct cf
         const char *type =
             group->type == 0 ? NULL : cf_types_name(holding->labels.types, group->type);
         if (group->owner != NULL)
-            cf_owner_label(&holding->labels, group->owner, label, sizeof label);
+            cf_owner_label(&holding->owning, group->owner, label, sizeof label);
         else
             snprintf(label, sizeof label, "chunks of %" PRIu64 " bytes%s%.200s%s",
                      group->size_bytes, type != NULL ? " (" : "", type != NULL ? type : "",

@@ -21,6 +21,7 @@ enum {
     PYTHON_WORDS = 16,   /* from a word of an object back to its head */
     LIBC_WORDS = 20,     /* that a FILE has at least */
     TABLE_WORDS = 4,     /* of a chunk that may lead to a table of functions */
+    HEAD_WORDS = 4,      /* of a variable: std::map's head has its last pointer there */
 };
 
 enum libc_kind { LIBC_FILE, LIBC_LINK_MAP, NR_LIBC_KINDS };
@@ -130,6 +131,21 @@ static uint32_t intern_short(struct cf_types *types, char *name,
     return cf_types_intern(types, name, evidence);
 }
 
+/* A variable whose first words lead into malloc's memory is the head of a list or a tree, to which
+ * the first and the last node lead back. */
+static bool is_head(const struct cf_types *types, uint64_t addr) {
+    const struct cf_resolver *resolver = types->input.resolver;
+    for (unsigned i = 0; i < HEAD_WORDS; i++) {
+        uint64_t word;
+        if (!cf_mem_word(types->input.mem, addr + i * types->word, &word))
+            return false;
+        uint64_t lowered = cf_resolver_lowered(resolver, word);
+        if (cf_resolver_in_span(resolver, lowered) && cf_resolver_extent(resolver, lowered) != NULL)
+            return true;
+    }
+    return false;
+}
+
 /* `addr` lies in a module's data, and stands in a chunk's first word; in a later one only a table
  * of functions says something. */
 static uint32_t name_table(struct cf_types *types, uint64_t addr, bool is_first) {
@@ -147,7 +163,7 @@ static uint32_t name_table(struct cf_types *types, uint64_t addr, bool is_first)
     if (cf_types_symbol(types, addr, name, sizeof name, &offset)) {
         if (strncmp(name, vtable_prefix, sizeof vtable_prefix - 1) == 0)
             return intern_short(types, name + sizeof vtable_prefix - 1, CF_EVIDENCE_VTABLE);
-        if (offset == 0)
+        if (offset == 0 && (is_table || !is_head(types, addr)))
             return intern_short(types, name, is_table ? CF_EVIDENCE_VTABLE : CF_EVIDENCE_SYMBOL);
     }
     if (!is_table)

@@ -4,7 +4,7 @@
 #define HELD_BY(type, root)                                                                       \
     "SELECT holder LIKE '" root "%' FROM v_type WHERE type = '" type "'"
 #define KEEPS(label, chunks)                                                                      \
-    "SELECT count(*) FROM v_held WHERE label = '" label "' AND chunks = " #chunks
+    "SELECT count(*) FROM v_owner WHERE name = '" label "' AND chunks = " #chunks
 
 static const struct claims_program programs[] = {
     {"tables", NULL, NULL, {

@@ -101,7 +101,7 @@ static const struct claims_program programs[] = {
         {"the Java heap holds it",
          HELD_BY_A("Java heap (HotSpot), object java.nio.DirectByteBuffer")},
         {"the Java heap alone keeps all of it alive",
-         "SELECT count(*) FROM v_held WHERE label = 'Java heap (HotSpot)' AND chunks >= 1990"},
+         "SELECT count(*) FROM v_owner WHERE name = 'Java heap (HotSpot)' AND chunks >= 1990"},
         {"the verdict says so", IN_THE_VERDICT("java.nio.DirectByteBuffer")},
         {"nothing of it is a leak", NOTHING_LEAKED},
     }},

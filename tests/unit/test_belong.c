@@ -17,6 +17,7 @@ enum { CODE = 0x400000, DATA = 0x500000, LONG = 20000 };
 struct world {
     struct rootworld *root;
     struct cf_types *types;
+    struct cf_dominators dominators;
 };
 
 static bool test_symbol(void *source, uint64_t addr, char *out, size_t bytes, uint64_t *offset) {
@@ -71,13 +72,20 @@ static void settle(struct world *w) {
     const struct cf_live_visitor visitor = cf_types_visitor(w->types);
     (void)cf_live_visit(NULL, w->root->mem, &w->root->reach.ranks, &visitor, 1, NULL);
     assert_int_equal(cf_types_count(NULL, w->types, w->root->reach.mark, &err), CF_OK);
+    const struct cf_dominators_input dominators = {
+        .links = &w->root->reach.links, .roots = w->root->reach.roots.rows.items,
+        .words = &w->root->reach.words, .nr_reached = w->root->reach.paths->nr,
+    };
+    assert_int_equal(cf_dominators_find(NULL, &dominators, &w->dominators, &err), CF_OK);
     const struct cf_belong_input belong = {
-        .reach = &w->root->reach, .source = w->root, .name = name_root,
+        .reach = &w->root->reach, .dominators = &w->dominators, .source = w->root,
+        .name = name_root,
     };
     assert_int_equal(cf_belong_count(NULL, &belong, w->types, &err), CF_OK);
 }
 
 static void end(struct world *w) {
+    cf_dominators_fini(&w->dominators);
     cf_types_free(w->types);
     rootworld_free(w->root);
 }
@@ -241,8 +249,16 @@ static int name_all(void *arg, const struct cf_context *ctx, struct cf_err *err)
     }
     if (status == CF_OK)
         status = cf_types_count(ctx, named->world->types, root->reach.mark, err);
+    struct cf_dominators *dominators = &named->world->dominators;
+    const struct cf_dominators_input tree = {
+        .links = &root->reach.links, .roots = root->reach.roots.rows.items,
+        .words = &root->reach.words, .nr_reached = root->reach.paths->nr,
+    };
+    cf_dominators_fini(dominators);
+    if (status == CF_OK)
+        status = cf_dominators_find(ctx, &tree, dominators, err);
     const struct cf_belong_input belong = {
-        .reach = &root->reach, .source = root, .name = name_root,
+        .reach = &root->reach, .dominators = dominators, .source = root, .name = name_root,
     };
     if (status == CF_OK)
         status = cf_belong_count(ctx, &belong, named->world->types, err);

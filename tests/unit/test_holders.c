@@ -264,6 +264,7 @@ static void nothing_asked_costs_nothing(void **state) {
 enum { HEAP_A = 0x100000, HEAP_B = 0x300000, CODE = 0x500000, OTHER = 0x700000, FREE = 0x900000 };
 
 struct placed {
+    struct rootworld *w;
     struct cf_claims claims;
     struct cf_objects objects;
     struct cf_labels labels;
@@ -277,7 +278,7 @@ static void claim(struct placed *placed, uint64_t start, uint8_t runtime,
 }
 
 static void place_begin(struct placed *placed, struct rootworld *w) {
-    *placed = (struct placed){.labels = {.reach = &w->reach, .objects = &placed->objects}};
+    *placed = (struct placed){.w = w, .labels = {.reach = &w->reach, .objects = &placed->objects}};
     claim(placed, HEAP_A, 1, CF_AREA_OBJECTS);
     claim(placed, HEAP_B, 1, CF_AREA_OBJECTS);
     claim(placed, CODE, 1, CF_AREA_CODE);
@@ -291,13 +292,30 @@ static void place_end(struct placed *placed) {
     cf_claims_fini(&placed->claims);
 }
 
-/* The place of a word in a page that is a root of its own. */
+/* The place of a word that leads to the chunk of this rank, in a page that is a root of its own. */
+static uint32_t place_to(struct placed *placed, struct cf_root root, uint64_t addr, uint32_t rank) {
+    struct cf_roots *roots = &placed->w->reach.roots;
+    uint32_t row = 0;
+    while (row < roots->rows.len &&
+           (roots->rows.items[row].kind != root.kind ||
+            roots->rows.items[row].start != root.start ||
+            roots->rows.items[row].thread != root.thread))
+        row++;
+    if (row == roots->rows.len) {
+        struct cf_root *added = cf_array_push(&roots->rows);
+        assert_non_null(added);
+        *added = root;
+    }
+    const struct cf_root_word word = {addr, row, rank};
+    return cf_places_of(&placed->places, &placed->labels, &word);
+}
+
 static uint32_t place(struct placed *placed, enum cf_root_kind kind, int32_t thread, uint64_t page,
                       uint64_t addr) {
     const struct cf_root root = {
         .kind = kind, .start = page, .end = page + PAGE, .thread = thread, .file = -1,
     };
-    return cf_places_of(&placed->places, &placed->labels, &root, addr);
+    return place_to(placed, root, addr, 0);
 }
 
 static void a_runtimes_heap_counts_as_one_holder(void **state) {
@@ -319,7 +337,7 @@ static void a_runtimes_heap_counts_as_one_holder(void **state) {
     rootworld_free(w);
 }
 
-static void mappings_and_threads_are_places_and_other_words_stand_alone(void **state) {
+static void mappings_threads_and_their_storage_are_places(void **state) {
     (void)state;
     struct rootworld *w = rootworld_new(CF_MACHINE_X86_64, 8, PAGE);
     struct placed placed;
@@ -334,9 +352,45 @@ static void mappings_and_threads_are_places_and_other_words_stand_alone(void **s
     assert_int_equal(place(&placed, CF_ROOT_REGISTER, 3, 0, 0), thread);
     assert_int_not_equal(place(&placed, CF_ROOT_STACK, 4, FREE, FREE + 8), thread);
     assert_int_equal(place(&placed, CF_ROOT_STACK, 3, FREE, FREE + 24), thread);
-    uint32_t word = place(&placed, CF_ROOT_TLS, 3, FREE, FREE + 8);
-    assert_int_not_equal(place(&placed, CF_ROOT_TLS, 3, FREE, FREE + 16), word);
-    assert_int_equal(place(&placed, CF_ROOT_TLS, 3, FREE, FREE + 8), word);
+    uint32_t storage = place(&placed, CF_ROOT_TLS, 3, FREE, FREE + 8);
+    assert_int_not_equal(storage, thread);
+    assert_int_equal(place(&placed, CF_ROOT_TLS, 3, FREE, FREE + 16), storage);
+    assert_int_not_equal(place(&placed, CF_ROOT_TLS, 4, FREE, FREE + 8), storage);
+    assert_int_equal(placed.places.rows.len, 5);
+    place_end(&placed);
+    rootworld_free(w);
+}
+
+/* A vector's ends, a list's, and what stands beside them. */
+static void words_without_a_symbol_are_variables_by_where_they_lead(void **state) {
+    (void)state;
+    static const struct {
+        unsigned word;
+        uint32_t chunk;
+        unsigned place; /* the word that its place begins with */
+    } words[] = {
+        {0, 0, 0}, {1, 0, 0}, {2, 0, 0}, /* begin, end and end of storage */
+        {4, 1, 4}, {5, 2, 4},            /* first and last node, of one size */
+        {7, 3, 7},                       /* of another size, two words further */
+        {8, 1, 4},                       /* where the list's first word leads: its own again */
+        {9, 4, 9},
+        {20, 3, 20},                     /* too far from the other one that leads there */
+    };
+    struct rootworld *w = rootworld_new(CF_MACHINE_X86_64, 8, PAGE);
+    static const uint64_t units[] = {20, 7, 7, 5, 2};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        (void)rw_add(w, units[i]);
+    struct placed placed;
+    rw_mark(w);
+    place_begin(&placed, w);
+    const struct cf_root root = {
+        .kind = CF_ROOT_GLOBAL, .start = FREE, .end = FREE + PAGE, .thread = -1, .file = -1,
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        uint32_t row = place_to(&placed, root, FREE + 8 * words[i].word, words[i].chunk);
+        assert_int_equal(placed.places.rows.items[row].start, FREE + 8 * words[i].place);
+        assert_int_equal(placed.places.rows.items[row].end, FREE + 8 * (words[i].word + 1));
+    }
     assert_int_equal(placed.places.rows.len, 5);
     place_end(&placed);
     rootworld_free(w);
@@ -354,7 +408,8 @@ int main(void) {
         cmocka_unit_test(chunks_of_one_unit_that_name_themselves_end_the_search),
         cmocka_unit_test(nothing_asked_costs_nothing),
         cmocka_unit_test(a_runtimes_heap_counts_as_one_holder),
-        cmocka_unit_test(mappings_and_threads_are_places_and_other_words_stand_alone),
+        cmocka_unit_test(mappings_threads_and_their_storage_are_places),
+        cmocka_unit_test(words_without_a_symbol_are_variables_by_where_they_lead),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
