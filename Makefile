@@ -248,8 +248,11 @@ ROUNDS ?= 1
 REMEDIES_OF ?= .
 R := build/remedies
 REMEDY_BIN := $(addprefix $(R)/,probe.so sessions batches scopes)
+REMEDY_RUNTIMES := $(R)/Churn.class $(R)/node_modules/sharp
 
 test-remedies: all $(REMEDY_BIN) ## advice against measurement; ROUNDS=3, REMEDIES_OF='regex' of programs
+	@sh .ci/deps --remedies
+	@$(MAKE) --no-print-directory $(REMEDY_RUNTIMES)
 	@python3 tests/remedies/remedies.py build/corefrag $(R) --rounds $(ROUNDS) --of '$(REMEDIES_OF)' \
 		--table $(R)/table.md
 
@@ -265,6 +268,11 @@ $(R)/%: tests/remedies/%.cc
 	@mkdir -p $(@D)
 	$(call say,CXX) $(CXX) -std=c++20 -Wall -Wextra $(ERROR) -O1 -g -fno-builtin -rdynamic -pthread \
 		-o $@ $<
+
+$(R)/Churn.class: tests/remedies/Churn.java
+	$(call say,JAVAC) javac -d $(R) $<
+$(R)/node_modules/sharp:
+	@npm install --silent --no-fund --no-audit --prefix $(R) sharp
 
 remedies-readme: ## writes what the last `make test-remedies` measured into README.md
 	@test -s $(R)/table.md

@@ -48,6 +48,14 @@ PROGRAMS = [
     Program("batches (C, 12 threads)", ["{bin}/batches", "600", "12", "4", "4", "2048", "1"]),
     Program("batches of large buffers", ["{bin}/batches", "600", "12", "4", "160", "2000", "3"]),
     Program("scopes (C++)", ["{bin}/scopes", "1000", "200000"], group="g_log", grows=True),
+    # The Java heap is all touched from the start, so that what changes is not its.
+    Program("JVM (Deflaters in 16 threads)",
+            ["java", "-XX:+UseSerialGC", "-Xms64m", "-Xmx64m", "-XX:+AlwaysPreTouch",
+             "-XX:TieredStopAtLevel=1", "-cp", "{bin}", "Churn"], settles=2),
+    Program("Ruby (32 threads)", ["ruby", "{here}/churn.rb"], settles=1),
+    Program("R", ["R", "--vanilla", "--no-echo", "-f", "{here}/churn.R"]),
+    Program("python3 with lxml", ["/usr/bin/python3", "{here}/churn_lxml.py"]),
+    Program("node with sharp", ["node", "--expose-gc", "{here}/churn_sharp.js"], settles=2),
 ]
 
 # Rule of corefrag, the setting that it names, and whether malloc_trim(0) belongs to it.
