@@ -105,11 +105,10 @@ static inline void consider(struct survey *survey, uint64_t addr, uint64_t bytes
 static bool survey_heap(const struct cf_context *ctx, struct survey *survey,
                         const struct cf_planes *planes, const struct cf_heap *heap) {
     struct cf_live_walk walk = cf_live_walk(planes, heap);
-    uint64_t base = cf_planes_base(planes, heap);
     for (uint64_t nr = 0; cf_live_walk_next(&walk); nr++) {
         if (nr % TICK_CHUNKS == 0 && cf_progress(ctx, "choosing what to ask about", 0, 0))
             return false;
-        uint64_t addr = base + ((uint64_t)walk.unit << planes->unit_shift);
+        uint64_t addr = cf_planes_addr(planes, heap, walk.unit);
         uint64_t bytes = (uint64_t)walk.units << planes->unit_shift;
         consider(survey, addr, bytes);
         if (bytes / 16 >= SIZES_MAX)

@@ -243,7 +243,7 @@ static int count_heap(struct belong *belong, const struct cf_extent *extent, str
     struct cf_live_walk walk = cf_live_walk(planes, extent->heap);
     for (; cf_live_walk_next(&walk); rank.index++) {
         if (cf_plane_bit(reached, extent->plane_word, walk.unit))
-            count_chunk(belong, rank, extent->base + ((uint64_t)walk.unit << planes->unit_shift),
+            count_chunk(belong, rank, cf_planes_addr(planes, extent->heap, walk.unit),
                         (uint64_t)walk.units << planes->unit_shift);
         if (rank.index % TICK_CHUNKS == 0 && cf_tick(belong->ctx))
             return cf_err_cancelled(err);

@@ -88,7 +88,7 @@ static int free_of_heap(const struct going *going, const struct cf_heap *heap,
             return cf_err_cancelled(err);
         if (!is_going(going, rank, bytes))
             continue;
-        going->freed[heap->plane_word + (walk.unit >> 6)] |= 1ull << (walk.unit & 63);
+        going->freed[heap->plane_word + (walk.unit.index >> 6)] |= 1ull << (walk.unit.index & 63);
         going->sums->chunks++;
         going->sums->bytes += bytes;
     }

@@ -80,7 +80,7 @@ static int find_absent(struct owner_finder *f, struct cf_err *err) {
         struct cf_rank rank = cf_ranks_of_word(ranks, extent->plane_word);
         struct cf_live_walk walk = cf_live_walk(planes, extent->heap);
         for (; cf_live_walk_next(&walk) && status == CF_OK; rank.index++) {
-            uint64_t start = extent->base + ((uint64_t)walk.unit << planes->unit_shift);
+            uint64_t start = cf_planes_addr(planes, extent->heap, walk.unit);
             uint64_t end = start + ((uint64_t)walk.units << planes->unit_shift);
             if (start < run[0] || end > run[1])
                 status = note_absence(f, rank, absent_bytes(f->input->mem, start, end, run), err);

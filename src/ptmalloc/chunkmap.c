@@ -123,14 +123,16 @@ struct cf_heap *cf_chunkmap_heap_mutable(struct cf_chunkmap *map, size_t index) 
     return &map->heaps.items[index];
 }
 
-static size_t unit_in_heap(const struct cf_chunkmap *map, const struct cf_heap *heap,
-                           uint64_t addr) {
-    return (size_t)((addr >> map->unit_shift) - (heap->start >> map->unit_shift));
+/* While the map is being built there are no `planes` to ask yet. */
+static struct cf_heap_unit unit_in_heap(const struct cf_chunkmap *map,
+                                        const struct cf_heap *heap, uint64_t addr) {
+    return (struct cf_heap_unit){(size_t)((addr >> map->unit_shift) -
+                                          (heap->start >> map->unit_shift))};
 }
 
-static void set_bit(uint64_t *plane, size_t first_word, size_t unit, bool value) {
-    uint64_t mask = 1ull << (unit & 63);
-    uint64_t *word = &plane[first_word + (unit >> 6)];
+static void set_bit(uint64_t *plane, size_t first_word, struct cf_heap_unit unit, bool value) {
+    uint64_t mask = 1ull << (unit.index & 63);
+    uint64_t *word = &plane[first_word + (unit.index >> 6)];
     *word = value ? *word | mask : *word & ~mask;
 }
 
@@ -150,11 +152,11 @@ void cf_chunkmap_set_start(struct cf_chunkmap *map, const struct cf_heap *heap, 
 
 void cf_chunkmap_set_state(struct cf_chunkmap *map, const struct cf_heap *heap, uint64_t addr,
                            enum cf_chunk_state state) {
-    size_t unit = unit_in_heap(map, heap, addr);
+    struct cf_heap_unit unit = unit_in_heap(map, heap, addr), behind = {unit.index + 1};
     bool dead = state == CF_CHUNK_FREE || state == CF_CHUNK_FAST;
     bool cached = state == CF_CHUNK_FAST || state == CF_CHUNK_TCACHE;
     set_bit(map->states, heap->plane_word, unit, dead);
-    set_bit(map->states, heap->plane_word, unit + 1, cached);
+    set_bit(map->states, heap->plane_word, behind, cached);
 }
 
 int cf_chunkmap_add_odd(struct cf_chunkmap *map, const struct cf_heap *heap, uint64_t addr,
@@ -265,10 +267,11 @@ bool cf_chunkmap_find(const struct cf_chunkmap *map, uint64_t addr, struct cf_ch
         return find_mmapped(map, addr, out);
     if (addr >= heap->chunks_end)
         return false;
-    size_t unit = cf_planes_prev_start(&map->planes, heap, unit_in_heap(map, heap, addr));
-    if (unit == SIZE_MAX)
+    struct cf_heap_unit unit =
+        cf_planes_prev_start(&map->planes, heap, unit_in_heap(map, heap, addr));
+    if (!cf_is_unit(unit))
         return false;
-    struct cf_planes_walk walk = cf_planes_walk_at(&map->planes, heap, unit >> 6);
+    struct cf_planes_walk walk = cf_planes_walk_at(&map->planes, heap, unit.index >> 6);
     do
         if (!cf_planes_walk_next(&walk, out))
             return false;
@@ -276,9 +279,10 @@ bool cf_chunkmap_find(const struct cf_chunkmap *map, uint64_t addr, struct cf_ch
     return true;
 }
 
-/* A start in [unit, unit + units) of the heap. */
-static bool has_start(const struct cf_chunkmap *map, const struct cf_heap *heap, size_t unit,
-                      size_t units) {
+/* A start in the `units` units of the heap from `from` on. */
+static bool has_start(const struct cf_chunkmap *map, const struct cf_heap *heap,
+                      struct cf_heap_unit from, size_t units) {
+    size_t unit = from.index;
     const uint64_t *starts = map->starts + heap->plane_word;
     uint64_t any = starts[unit >> 6] & ~0ull << (unit & 63);
     for (size_t word = (unit >> 6) + 1; word < (unit + units) >> 6; word++)

@@ -81,12 +81,11 @@ static bool has_in_hand(const struct judge *judge, const struct cf_standing *sta
 /* The chunk that ends at `addr` or covers it; 0: none. */
 static uint64_t chunk_before(const struct judge *judge, const struct cf_heap *heap,
                              uint64_t addr) {
-    uint64_t base = cf_planes_base(judge->planes, heap);
-    if (addr <= base)
+    if (addr <= cf_planes_base(judge->planes, heap))
         return 0;
-    size_t unit = (size_t)((addr - 1 - base) >> judge->planes->unit_shift);
-    size_t start = cf_planes_prev_start(judge->planes, heap, unit);
-    return start == SIZE_MAX ? 0 : base + ((uint64_t)start << judge->planes->unit_shift);
+    struct cf_heap_unit start = cf_planes_prev_start(judge->planes, heap,
+                                                     cf_planes_unit(judge->planes, heap, addr - 1));
+    return cf_is_unit(start) ? cf_planes_addr(judge->planes, heap, start) : 0;
 }
 
 static bool thread_explains_chunk(const struct judge *judge, const struct cf_standing *standing,

@@ -62,9 +62,9 @@ void cf_ledger_keep(struct cf_ledger *ledger, const struct cf_bin *bin) {
 enum cf_chunk_state cf_walked_state(const struct cf_ptmalloc *pt, const struct cf_heap *heap,
                                     uint64_t addr) {
     const struct cf_planes *planes = cf_chunkmap_planes(pt->map);
-    size_t unit = (size_t)((addr - cf_planes_base(planes, heap)) >> planes->unit_shift);
+    struct cf_heap_unit unit = cf_planes_unit(planes, heap, addr);
     bool dead = cf_plane_bit(planes->states, heap->plane_word, unit);
-    bool cached = cf_plane_bit(planes->states, heap->plane_word, unit + 1);
+    bool cached = cf_plane_bit_behind(planes->states, heap->plane_word, unit);
     if (dead)
         return cached ? CF_CHUNK_FAST : CF_CHUNK_FREE;
     return cached ? CF_CHUNK_TCACHE : CF_CHUNK_LIVE;
@@ -92,7 +92,7 @@ struct follower {
     uint64_t addr;  /* the chunk to be taken next; `head`: the list is at its end */
     const struct cf_heap *heap; /* that holds it, or NULL */
     const unsigned char *bytes; /* of `heap`, where one run of the core has all of it, else NULL */
-    size_t unit;                /* of `addr` in the planes of `heap` */
+    struct cf_heap_unit unit;        /* of `addr` in the planes of `heap` */
 };
 
 /* The lists of one arena. */
@@ -133,10 +133,9 @@ static inline void look_ahead(const struct turns *turns, struct follower *f) {
     const struct cf_heap *heap = f->heap;
     if (heap == NULL)
         return;
-    f->unit = (size_t)((f->addr - cf_planes_base(turns->planes, heap)) >>
-                       turns->planes->unit_shift);
-    __builtin_prefetch(&turns->planes->starts[heap->plane_word + (f->unit >> 6)]);
-    __builtin_prefetch(&turns->planes->states[heap->plane_word + (f->unit >> 6)]);
+    f->unit = cf_planes_unit(turns->planes, heap, f->addr);
+    __builtin_prefetch(&turns->planes->starts[heap->plane_word + (f->unit.index >> 6)]);
+    __builtin_prefetch(&turns->planes->states[heap->plane_word + (f->unit.index >> 6)]);
     if (f->bytes == NULL)
         return;
     /* A header of 4 words may stand in two cache lines. */
@@ -177,7 +176,7 @@ static inline bool is_start(const struct turns *turns, const struct follower *f)
 
 static inline bool is_free(const struct turns *turns, const struct follower *f) {
     return cf_plane_bit(turns->planes->states, f->heap->plane_word, f->unit) &&
-           !cf_plane_bit(turns->planes->states, f->heap->plane_word, f->unit + 1);
+           !cf_plane_bit_behind(turns->planes->states, f->heap->plane_word, f->unit);
 }
 
 /*

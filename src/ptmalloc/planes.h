@@ -45,19 +45,51 @@ static inline size_t cf_planes_units(const struct cf_planes *planes, const struc
     return (size_t)((heap->chunks_end - cf_planes_base(planes, heap)) >> planes->unit_shift);
 }
 
-static inline bool cf_plane_bit(const uint64_t *plane, size_t first_word, size_t unit) {
-    return plane[first_word + (unit >> 6)] >> (unit & 63) & 1;
+/* A unit of one heap, counted from unit 0. */
+struct cf_heap_unit {
+    size_t index;
+};
+
+/* What is no unit. */
+#define CF_NO_UNIT ((struct cf_heap_unit){SIZE_MAX})
+
+static inline bool cf_is_unit(struct cf_heap_unit unit) {
+    return unit.index != SIZE_MAX;
 }
 
-/* The first start at or after `unit`, or `limit`. */
+/* The unit of the heap that holds `addr`, which is in it; and where a unit begins. */
+static inline struct cf_heap_unit cf_planes_unit(const struct cf_planes *planes,
+                                                 const struct cf_heap *heap, uint64_t addr) {
+    uint64_t offset = addr - cf_planes_base(planes, heap);
+    return (struct cf_heap_unit){(size_t)(offset >> planes->unit_shift)};
+}
+
+static inline uint64_t cf_planes_addr(const struct cf_planes *planes, const struct cf_heap *heap,
+                                      struct cf_heap_unit unit) {
+    return cf_planes_base(planes, heap) + ((uint64_t)unit.index << planes->unit_shift);
+}
+
+static inline bool cf_plane_bit(const uint64_t *plane, size_t first_word,
+                                struct cf_heap_unit unit) {
+    return plane[first_word + (unit.index >> 6)] >> (unit.index & 63) & 1;
+}
+
+/* The same for the unit behind: the second bit of a state. */
+static inline bool cf_plane_bit_behind(const uint64_t *plane, size_t first_word,
+                                       struct cf_heap_unit unit) {
+    unit.index++;
+    return cf_plane_bit(plane, first_word, unit);
+}
+
+/* The first start from unit `from` on, or `limit`. */
 static inline size_t cf_planes_next_start(const struct cf_planes *planes,
-                                          const struct cf_heap *heap, size_t unit, size_t limit) {
-    if (unit >= limit)
+                                          const struct cf_heap *heap, size_t from, size_t limit) {
+    if (from >= limit)
         return limit;
-    size_t word = unit >> 6;
+    size_t word = from >> 6;
     size_t last_word = (limit - 1) >> 6;
     const uint64_t *starts = planes->starts + heap->plane_word;
-    uint64_t bits = starts[word] & ~0ull << (unit & 63);
+    uint64_t bits = starts[word] & ~0ull << (from & 63);
     while (bits == 0) {
         if (++word > last_word)
             return limit;
@@ -67,36 +99,37 @@ static inline size_t cf_planes_next_start(const struct cf_planes *planes,
     return found < limit ? found : limit;
 }
 
-/* The last start at or before `unit`; SIZE_MAX when there is none. The summary plane makes a step
+/* The last start at or before `unit`; CF_NO_UNIT when there is none. The summary plane makes a step
  * of 64 words (64 KiB of a 64-bit heap) out of one. */
-static inline size_t cf_planes_prev_start(const struct cf_planes *planes,
-                                          const struct cf_heap *heap, size_t unit) {
+static inline struct cf_heap_unit cf_planes_prev_start(const struct cf_planes *planes,
+                                                       const struct cf_heap *heap,
+                                                       struct cf_heap_unit unit) {
     size_t first = heap->plane_word;
-    size_t word = first + (unit >> 6);
-    uint64_t bits = planes->starts[word] & ~0ull >> (63 - (unit & 63));
+    size_t word = first + (unit.index >> 6);
+    uint64_t bits = planes->starts[word] & ~0ull >> (63 - (unit.index & 63));
     if (bits == 0) {
         if (word == first)
-            return SIZE_MAX;
+            return CF_NO_UNIT;
         size_t s = (word - 1) >> 6;
         uint64_t summary = planes->summary[s] & ~0ull >> (63 - ((word - 1) & 63));
         while (summary == 0) {
             if (s <= first >> 6)
-                return SIZE_MAX;
+                return CF_NO_UNIT;
             summary = planes->summary[--s];
         }
         word = (s << 6) + 63 - (size_t)__builtin_clzll(summary);
         if (word < first)
-            return SIZE_MAX;
+            return CF_NO_UNIT;
         bits = planes->starts[word];
     }
-    return ((word - first) << 6) + 63 - (size_t)__builtin_clzll(bits);
+    return (struct cf_heap_unit){((word - first) << 6) + 63 - (size_t)__builtin_clzll(bits)};
 }
 
 /* A chunk in use, at `unit` (its start): neither dead, nor cached, nor odd. */
 static inline bool cf_planes_is_live(const struct cf_planes *planes, const struct cf_heap *heap,
-                                     size_t unit) {
+                                     struct cf_heap_unit unit) {
     return !cf_plane_bit(planes->states, heap->plane_word, unit) &&
-           !cf_plane_bit(planes->states, heap->plane_word, unit + 1);
+           !cf_plane_bit_behind(planes->states, heap->plane_word, unit);
 }
 
 /*
@@ -112,7 +145,7 @@ struct cf_planes_walk {
     uint64_t bits;    /* starts of the word at hand that are still to come */
     size_t word;
     size_t nr_words;
-    size_t unit;      /* the next chunk's start; `units`: none */
+    struct cf_heap_unit unit; /* the next chunk's start; `units`: none */
     size_t units;
     uint64_t base;
     unsigned shift;
@@ -123,15 +156,15 @@ struct cf_planes_walk {
 };
 
 /* The next start after those that were taken; `units` at the end. */
-static inline size_t cf_planes_walk_start(struct cf_planes_walk *walk) {
+static inline struct cf_heap_unit cf_planes_walk_start(struct cf_planes_walk *walk) {
     while (walk->bits == 0) {
         if (walk->word + 1 >= walk->nr_words)
-            return walk->units;
+            return (struct cf_heap_unit){walk->units};
         walk->bits = walk->starts[++walk->word];
     }
     size_t unit = (walk->word << 6) + (size_t)__builtin_ctzll(walk->bits);
     walk->bits &= walk->bits - 1;
-    return unit < walk->units ? unit : walk->units;
+    return (struct cf_heap_unit){unit < walk->units ? unit : walk->units};
 }
 
 static inline struct cf_planes_walk cf_planes_walk(const struct cf_planes *planes,
@@ -160,7 +193,7 @@ static inline struct cf_planes_walk cf_planes_walk_at(const struct cf_planes *pl
     walk.word = word;
     walk.bits = word < walk.nr_words ? walk.starts[word] : 0;
     walk.unit = cf_planes_walk_start(&walk);
-    uint64_t addr = walk.base + ((uint64_t)walk.unit << walk.shift);
+    uint64_t addr = walk.base + ((uint64_t)walk.unit.index << walk.shift);
     size_t left = (size_t)(walk.odds_end - walk.odd);
     while (left > 0) { /* the first odd at or above it */
         size_t half = left / 2;
@@ -175,23 +208,22 @@ static inline struct cf_planes_walk cf_planes_walk_at(const struct cf_planes *pl
 static inline bool cf_planes_walk_next(struct cf_planes_walk *walk, struct cf_chunk *out) {
     static const uint8_t states[4] = {CF_CHUNK_LIVE, CF_CHUNK_FREE, CF_CHUNK_TCACHE,
                                       CF_CHUNK_FAST};
-    size_t unit = walk->unit;
+    size_t unit = walk->unit.index;
     if (unit >= walk->units)
         return false;
     /* Both state bits by one load of two bytes. The plane has a word more than the heap's units
      * need, for a second bit beyond. */
     uint16_t two;
     memcpy(&two, (const unsigned char *)walk->states + (unit >> 3), sizeof two);
-    size_t next = cf_planes_walk_start(walk);
+    walk->unit = cf_planes_walk_start(walk);
     out->addr = walk->base + ((uint64_t)unit << walk->shift);
-    out->bytes = (uint64_t)(next - unit) << walk->shift;
+    out->bytes = (uint64_t)(walk->unit.index - unit) << walk->shift;
     out->heap_id = walk->heap_id;
     out->state = (enum cf_chunk_state)states[two >> (unit & 7) & 3];
     if (__builtin_expect(out->addr == walk->next_odd, 0)) {
         out->state = walk->odd++->state;
         walk->next_odd = walk->odd < walk->odds_end ? walk->odd->addr : UINT64_MAX;
     }
-    walk->unit = next;
     return true;
 }
 

@@ -100,7 +100,7 @@ static bool visit_heap(struct pass *pass, const struct cf_extent *extent) {
     if (extent->bytes != NULL && !cf_mem_locate(pass->mem, extent->start, &pass->offset, &avail))
         return true; /* what is mapped has its place in the file */
     while (cf_live_walk_next(&walk)) {
-        uint64_t addr = extent->base + ((uint64_t)walk.unit << planes->unit_shift);
+        uint64_t addr = cf_planes_addr(planes, extent->heap, walk.unit);
         visit(pass, extent, addr, (uint64_t)walk.units << planes->unit_shift, rank);
         if (++rank.index % TICK_CHUNKS == 0 && cf_tick(pass->ctx))
             return false;

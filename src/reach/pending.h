@@ -52,7 +52,8 @@ static inline void cf_pending_place(struct cf_pending *pending) {
             continue;
         }
         struct cf_chunk_number place =
-            cf_number_of_unit(extent.plane_word, (size_t)((lowered - extent.base) >> shift));
+            cf_number_of_unit(extent.plane_word,
+                              (struct cf_heap_unit){(size_t)((lowered - extent.base) >> shift)});
         __builtin_prefetch(&starts[place.index >> 6]);
         __builtin_prefetch(&states[place.index >> 6]);
         __builtin_prefetch(&sums[place.index >> 6]);

@@ -59,7 +59,7 @@ struct cf_chunk_number cf_ranks_number(const struct cf_ranks *ranks, struct cf_r
     uint64_t bits = cf_ranks_live_bits(planes, word);
     for (size_t left = rank.index - cf_ranks_of_word(ranks, word).index; left > 0; left--)
         bits &= bits - 1;
-    return cf_number_of_unit(word, (size_t)__builtin_ctzll(bits));
+    return cf_number_of_unit(word, (struct cf_heap_unit){(size_t)__builtin_ctzll(bits)});
 }
 
 void cf_ranks_fini(struct cf_ranks *ranks) {

@@ -113,9 +113,9 @@ struct cf_live_walk {
     const struct cf_heap *heap;
     size_t word;
     size_t end_word;
-    size_t end;     /* unit */
+    size_t end;     /* units of the heap */
     uint64_t live;  /* of the word at hand, still to come */
-    size_t unit;    /* of the heap, where the chunk starts */
+    struct cf_heap_unit unit; /* where the chunk starts */
     size_t units;   /* of the chunk */
 };
 
@@ -139,12 +139,12 @@ static inline bool cf_live_walk_next(struct cf_live_walk *walk) {
     size_t first = (walk->word - walk->heap->plane_word) * 64;
     uint64_t behind = walk->planes->starts[walk->word] & ~1ull << bit;
     walk->live &= walk->live - 1;
-    walk->unit = first + bit;
+    walk->unit.index = first + bit;
     size_t next = behind != 0 ? first + (size_t)__builtin_ctzll(behind)
                               : cf_planes_next_start(walk->planes, walk->heap, first + 64,
                                                      walk->end);
-    walk->units = (next < walk->end ? next : walk->end) - walk->unit;
-    return walk->unit < walk->end;
+    walk->units = (next < walk->end ? next : walk->end) - walk->unit.index;
+    return walk->unit.index < walk->end;
 }
 
 #endif

@@ -35,7 +35,7 @@ static void add_heaps(struct cf_resolver *resolver) {
         resolver->extents[resolver->nr_extents++] = (struct cf_extent){
             .start = start, .end = heap->chunks_end, .lowered_end = heap->chunks_end, .base = base,
             .plane_word = heap->plane_word, .heap = heap,
-            .first_number = cf_number_of_unit(heap->plane_word, 0),
+            .first_number = cf_number_of_unit(heap->plane_word, (struct cf_heap_unit){0}),
         };
     }
 }
@@ -178,8 +178,8 @@ const struct cf_extent *cf_resolver_extent_of(const struct cf_resolver *resolver
         if (upto == 0)
             return NULL;
         const struct cf_heap *heap = &heaps[upto - 1];
-        addr = cf_planes_base(resolver->planes, heap) +
-               ((uint64_t)(number.index - heap->plane_word * 64) << resolver->planes->unit_shift);
+        addr = cf_planes_addr(resolver->planes, heap,
+                              (struct cf_heap_unit){number.index - heap->plane_word * 64});
     }
     if (!cf_resolver_in_span(resolver, addr))
         return NULL;
@@ -195,12 +195,12 @@ struct cf_numbered cf_resolver_chunk(const struct cf_resolver *resolver,
             .live = !extent->mmapped->in_tcache,
         };
     const struct cf_planes *planes = resolver->planes;
-    size_t unit = number.index - extent->first_number.index;
-    size_t next = cf_planes_next_start(planes, extent->heap, unit + 1,
+    struct cf_heap_unit unit = {number.index - extent->first_number.index};
+    size_t next = cf_planes_next_start(planes, extent->heap, unit.index + 1,
                                        cf_planes_units(planes, extent->heap));
     return (struct cf_numbered){
-        .addr = extent->base + ((uint64_t)unit << planes->unit_shift),
-        .bytes = (uint64_t)(next - unit) << planes->unit_shift,
+        .addr = cf_planes_addr(planes, extent->heap, unit),
+        .bytes = (uint64_t)(next - unit.index) << planes->unit_shift,
         .live = cf_planes_is_live(planes, extent->heap, unit),
     };
 }

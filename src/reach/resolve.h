@@ -47,8 +47,9 @@ static inline bool cf_is_chunk(struct cf_chunk_number number) {
 
 /* The number of the chunk whose first unit is this one of the heap whose planes begin at
  * `plane_word`. */
-static inline struct cf_chunk_number cf_number_of_unit(size_t plane_word, size_t unit) {
-    return (struct cf_chunk_number){plane_word * 64 + unit};
+static inline struct cf_chunk_number cf_number_of_unit(size_t plane_word,
+                                                       struct cf_heap_unit unit) {
+    return (struct cf_chunk_number){plane_word * 64 + unit.index};
 }
 
 static inline struct cf_chunk_number cf_number_of_mmapped(const struct cf_chunkmap *map,
@@ -139,10 +140,12 @@ static inline const struct cf_extent *cf_resolver_extent(const struct cf_resolve
     return first;
 }
 
-/* The number's place before the start is known, for a prefetch of planes. */
-static inline size_t cf_resolver_unit(const struct cf_resolver *resolver,
-                                      const struct cf_extent *extent, uint64_t lowered) {
-    return (size_t)((lowered - extent->base) >> resolver->planes->unit_shift);
+/* The unit that `lowered` is in, of the heap that `extent` is. */
+static inline struct cf_heap_unit cf_resolver_unit(const struct cf_resolver *resolver,
+                                                   const struct cf_extent *extent,
+                                                   uint64_t lowered) {
+    uint64_t offset = lowered - extent->base;
+    return (struct cf_heap_unit){(size_t)(offset >> resolver->planes->unit_shift)};
 }
 
 /* The number of the chunk that covers `lowered`, which is in `extent`; or CF_NO_CHUNK. */
@@ -151,9 +154,9 @@ static inline struct cf_chunk_number cf_resolver_number(const struct cf_resolver
                                                         uint64_t lowered) {
     if (extent->heap == NULL)
         return extent->first_number;
-    size_t unit = cf_planes_prev_start(resolver->planes, extent->heap,
-                                       cf_resolver_unit(resolver, extent, lowered));
-    return unit == SIZE_MAX ? CF_NO_CHUNK : cf_number_of_unit(extent->plane_word, unit);
+    struct cf_heap_unit unit = cf_planes_prev_start(resolver->planes, extent->heap,
+                                                    cf_resolver_unit(resolver, extent, lowered));
+    return cf_is_unit(unit) ? cf_number_of_unit(extent->plane_word, unit) : CF_NO_CHUNK;
 }
 
 /* The number of the chunk whose header `lowered` is, which is in `extent`; or CF_NO_CHUNK. */
@@ -162,8 +165,8 @@ static inline struct cf_chunk_number cf_resolver_start(const struct cf_resolver 
                                                        uint64_t lowered) {
     if (extent->heap == NULL)
         return lowered == extent->start ? extent->first_number : CF_NO_CHUNK;
-    size_t unit = cf_resolver_unit(resolver, extent, lowered);
-    bool exact = extent->base + ((uint64_t)unit << resolver->planes->unit_shift) == lowered;
+    struct cf_heap_unit unit = cf_resolver_unit(resolver, extent, lowered);
+    bool exact = extent->base + ((uint64_t)unit.index << resolver->planes->unit_shift) == lowered;
     return exact && cf_plane_bit(resolver->planes->starts, extent->plane_word, unit)
                ? cf_number_of_unit(extent->plane_word, unit)
                : CF_NO_CHUNK;

@@ -47,7 +47,7 @@ void cf_down_init(struct cf_down *down, const struct cf_chunkmap *map, const str
     *down = (struct cf_down){.planes = planes, .heap = heap, .addr = addr, .odd = at};
 }
 
-static enum cf_chunk_state state_at(struct cf_down *down, size_t unit, uint64_t addr) {
+static enum cf_chunk_state state_at(struct cf_down *down, struct cf_heap_unit unit, uint64_t addr) {
     const struct cf_planes *planes = down->planes;
     while (down->odd > 0 && planes->odds[down->odd - 1].addr > addr)
         down->odd--;
@@ -61,14 +61,13 @@ static enum cf_chunk_state state_at(struct cf_down *down, size_t unit, uint64_t 
 
 bool cf_down_prev(struct cf_down *down, struct cf_chunk *out) {
     const struct cf_heap *heap = down->heap;
-    uint64_t base = cf_planes_base(down->planes, heap);
-    if (down->addr <= heap->first_chunk || down->addr <= base)
+    if (down->addr <= heap->first_chunk || down->addr <= cf_planes_base(down->planes, heap))
         return false;
-    size_t unit = (size_t)((down->addr - 1 - base) >> down->planes->unit_shift);
+    struct cf_heap_unit unit = cf_planes_unit(down->planes, heap, down->addr - 1);
     unit = cf_planes_prev_start(down->planes, heap, unit);
-    if (unit == SIZE_MAX)
+    if (!cf_is_unit(unit))
         return false;
-    uint64_t addr = base + ((uint64_t)unit << down->planes->unit_shift);
+    uint64_t addr = cf_planes_addr(down->planes, heap, unit);
     if (addr < heap->first_chunk)
         return false;
     *out = (struct cf_chunk){.addr = addr, .bytes = down->addr - addr, .heap_id = heap->id,

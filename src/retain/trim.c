@@ -115,12 +115,12 @@ static int take_chunk(struct trimmer *t, const struct cf_chunk *chunk, struct cf
 /* The chunk that starts at `unit`, which is dead or given back (`joins`: merges with all that is
  * dead beside it). */
 static struct cf_chunk dead_chunk(const struct cf_planes *planes, const struct cf_heap *heap,
-                                  size_t unit, size_t units, bool joins,
+                                  struct cf_heap_unit unit, size_t units, bool joins,
                                   const struct cf_odd **odd) {
-    size_t next = cf_planes_next_start(planes, heap, unit + 1, units);
+    size_t next = cf_planes_next_start(planes, heap, unit.index + 1, units);
     struct cf_chunk chunk = {
-        .addr = cf_planes_base(planes, heap) + ((uint64_t)unit << planes->unit_shift),
-        .bytes = (uint64_t)(next - unit) << planes->unit_shift,
+        .addr = cf_planes_addr(planes, heap, unit),
+        .bytes = (uint64_t)(next - unit.index) << planes->unit_shift,
         .heap_id = heap->id,
     };
     chunk.state = joins ? CF_CHUNK_FAST : CF_CHUNK_FREE;
@@ -135,8 +135,8 @@ static int take_dead(struct trimmer *t, const struct cf_planes *planes, size_t w
     size_t units = cf_planes_units(planes, t->heap);
     for (; dead != 0; dead &= dead - 1) {
         int bit = __builtin_ctzll(dead);
-        size_t unit = (word << 6) + (size_t)bit;
-        if (unit >= units)
+        struct cf_heap_unit unit = {(word << 6) + (size_t)bit};
+        if (unit.index >= units)
             break;
         struct cf_chunk chunk =
             dead_chunk(planes, t->heap, unit, units, joining >> bit & 1, odd);

@@ -149,7 +149,7 @@ static size_t take_chunks(struct cf_chunk_source *source, struct cf_chunk_row *r
     struct cf_chunk chunk;
     struct cf_rank next = source->rank; /* live */
     size_t nr = 0;
-    while (nr < max && walk.unit < stop && cf_planes_walk_next(&walk, &chunk)) {
+    while (nr < max && walk.unit.index < stop && cf_planes_walk_next(&walk, &chunk)) {
         bool is_live = chunk.state == CF_CHUNK_LIVE;
         next.index += is_live;
         if (!source->keeps[chunk.state])
@@ -163,7 +163,7 @@ static size_t take_chunks(struct cf_chunk_source *source, struct cf_chunk_row *r
             continue;
         if (source->types != NULL)
             row->type = source->types[next.index - 1];
-        size_t unit = (size_t)((chunk.addr - walk.base) >> walk.shift);
+        struct cf_heap_unit unit = {(size_t)((chunk.addr - walk.base) >> walk.shift)};
         if (!cf_plane_bit(reached, source->heap->plane_word, unit))
             row->code = CF_CODE_UNREACHABLE;
     }
@@ -208,9 +208,9 @@ static size_t unit_of_mmapped(const struct cf_chunk_source *source) {
 /* What claims the very place of a heap's chunk is none. */
 static bool is_in_the_way(const struct cf_chunk_source *source) {
     const struct cf_planes_walk *walk = &source->walk;
-    return source->heap != NULL && walk->unit < walk->units &&
+    return source->heap != NULL && walk->unit.index < walk->units &&
            mmapped_address(source, source->mmapped) ==
-               (int64_t)(walk->base + ((uint64_t)walk->unit << walk->shift));
+               (int64_t)(walk->base + ((uint64_t)walk->unit.index << walk->shift));
 }
 
 size_t cf_chunk_source_take(struct cf_chunk_source *source, struct cf_chunk_row *rows,

@@ -267,11 +267,10 @@ uint32_t cf_types_at(const struct cf_types *types, uint64_t addr) {
         return 0;
     if (extent->heap == NULL)
         return addr == extent->start ? cf_types_of(types, extent->first_number) : 0;
-    uint64_t offset = addr - extent->base;
-    size_t unit = (size_t)(offset >> planes->unit_shift);
-    size_t word = extent->plane_word + (unit >> 6);
-    uint64_t live = cf_ranks_live_bits(planes, word), bit = 1ull << (unit & 63);
-    if ((live & bit) == 0 || (offset & ((1u << planes->unit_shift) - 1)) != 0)
+    struct cf_heap_unit unit = cf_resolver_unit(resolver, extent, addr);
+    size_t word = extent->plane_word + (unit.index >> 6);
+    uint64_t live = cf_ranks_live_bits(planes, word), bit = 1ull << (unit.index & 63);
+    if ((live & bit) == 0 || (addr & ((1u << planes->unit_shift) - 1)) != 0)
         return 0;
     return cf_types_of_rank(types, cf_ranks_of_bit(types->ranks, word, live, bit));
 }
@@ -297,7 +296,7 @@ static bool count_heap(const struct cf_context *ctx, struct cf_types *types,
         types->table + cf_ranks_of_word(types->ranks, extent->plane_word).index;
     struct cf_live_walk walk = cf_live_walk(planes, extent->heap);
     for (uint64_t nr = 0; cf_live_walk_next(&walk); nr++) {
-        count_chunk(types, *next++, extent->base + ((uint64_t)walk.unit << planes->unit_shift),
+        count_chunk(types, *next++, cf_planes_addr(planes, extent->heap, walk.unit),
                     (uint64_t)walk.units << planes->unit_shift,
                     reached == NULL || cf_plane_bit(reached, extent->plane_word, walk.unit));
         if (nr % TICK_CHUNKS == 0 && cf_tick(ctx))

@@ -99,7 +99,7 @@ static void check_map(const struct cf_chunkmap *map, const struct model *model, 
         if (wanted->state < CF_CHUNK_TOP) {
             const struct cf_heap *heap = cf_chunkmap_heap(map, wanted->heap_id);
             const struct cf_planes *planes = cf_chunkmap_planes(map);
-            size_t unit = (wanted->addr - cf_planes_base(planes, heap)) >> planes->unit_shift;
+            struct cf_heap_unit unit = cf_planes_unit(planes, heap, wanted->addr);
             assert_int_equal(cf_planes_is_live(planes, heap, unit),
                              wanted->state == CF_CHUNK_LIVE);
         }
