@@ -62,12 +62,12 @@ static uint32_t intern(struct belong *belong, const char *name) {
     for (const char *at = name; *at != '\0'; at++)
         hash = (hash ^ (unsigned char)*at) * 0x100000001b3ull;
     bool found;
-    struct cf_type_key *slot = cf_types_key(belong->types, hash | 1ull << 63, &found);
-    if (slot != NULL && found)
-        return slot->type;
+    uint32_t row = cf_types_memo(belong->types, CF_MEMO_OWNER, hash, &found);
+    if (found)
+        return belong->types->memos[CF_MEMO_OWNER].rows.items[row].type;
     uint32_t type = cf_types_add(belong->types, name, CF_EVIDENCE_OWNER);
-    if (slot != NULL)
-        slot->type = type;
+    if (row != CF_HASH_NONE)
+        belong->types->memos[CF_MEMO_OWNER].rows.items[row].type = type;
     return type;
 }
 

@@ -179,14 +179,13 @@ static uint32_t recognise_table(struct cf_types *types, uint64_t word, bool is_f
     if (span == NULL || span->is_code || word % types->word != 0)
         return 0;
     bool found;
-    uint64_t key = is_first ? word : word | 2;
-    struct cf_type_key *slot = cf_types_key(types, key, &found);
-    if (slot == NULL || found)
-        return slot == NULL ? 0 : slot->type;
-    uint32_t type = name_table(types, word, is_first);
-    slot = cf_types_key(types, key, &found);
-    if (slot != NULL)
-        slot->type = type;
+    enum cf_memo_kind kind = is_first ? CF_MEMO_TABLE : CF_MEMO_LATER_TABLE;
+    uint32_t row = cf_types_memo(types, kind, word, &found);
+    if (row == CF_HASH_NONE)
+        return 0;
+    uint32_t type = found ? types->memos[kind].rows.items[row].type
+                          : name_table(types, word, is_first);
+    types->memos[kind].rows.items[row].type = type;
     return type;
 }
 
@@ -270,13 +269,12 @@ static uint32_t recognise_python(struct cf_types *types, const struct cf_live *p
                                            cf_resolver_lowered(types->input.resolver, type_addr)))
         return 0;
     bool found;
-    struct cf_type_key *slot = cf_types_key(types, type_addr | 1, &found);
-    if (slot == NULL || found)
-        return slot == NULL ? 0 : slot->type;
-    uint32_t type = name_python_type(types, type_addr);
-    slot = cf_types_key(types, type_addr | 1, &found);
-    if (slot != NULL)
-        slot->type = type;
+    uint32_t row = cf_types_memo(types, CF_MEMO_PYTHON, type_addr, &found);
+    if (row == CF_HASH_NONE)
+        return 0;
+    uint32_t type = found ? types->memos[CF_MEMO_PYTHON].rows.items[row].type
+                          : name_python_type(types, type_addr);
+    types->memos[CF_MEMO_PYTHON].rows.items[row].type = type;
     return type;
 }
 

@@ -63,13 +63,12 @@ static uint32_t name_trait(struct cf_types *types, uint64_t table, uint64_t drop
 /* The answer for a table is kept. */
 static uint32_t type_of_trait(struct cf_types *types, uint64_t table, uint64_t drop) {
     bool found;
-    struct cf_type_key *slot = cf_types_key(types, table | 3, &found);
-    if (slot == NULL || found)
-        return slot == NULL ? 0 : slot->type;
-    uint32_t type = name_trait(types, table, drop);
-    slot = cf_types_key(types, table | 3, &found);
-    if (slot != NULL)
-        slot->type = type;
+    uint32_t row = cf_types_memo(types, CF_MEMO_TRAIT, table, &found);
+    if (row == CF_HASH_NONE)
+        return 0;
+    uint32_t type =
+        found ? types->memos[CF_MEMO_TRAIT].rows.items[row].type : name_trait(types, table, drop);
+    types->memos[CF_MEMO_TRAIT].rows.items[row].type = type;
     return type;
 }
 

@@ -13,10 +13,11 @@
 #include "base/array.h"
 #include "base/context.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "types/typestate.h"
 
 enum {
-    KEYS_MAX = 1 << 18,
+    MEMOS_MAX = 1 << 18, /* of a kind */
     DROP_EACH = 1 << 22, /* chunks, two bytes each */
     TICK_CHUNKS = 1 << 18,
     FILTER_BLOCKS_MAX = 1 << 14,
@@ -28,46 +29,19 @@ const char *cf_type_evidence_name(enum cf_type_evidence evidence) {
     return names[evidence];
 }
 
-static size_t hash(uint64_t key) {
-    return (size_t)((key * 0x9e3779b97f4a7c15ull) >> 20);
-}
-
-static struct cf_type_key *probe(struct cf_type_key *keys, size_t mask, uint64_t key) {
-    size_t at = hash(key) & mask;
-    while (keys[at].key != 0 && keys[at].key != key)
-        at = (at + 1) & mask;
-    return &keys[at];
-}
-
-/* Twice as many slots, with the same keys. */
-static bool grow(struct cf_type_key **slots, size_t *mask) {
-    size_t nr = *slots == NULL ? 1024 : (*mask + 1) * 2;
-    struct cf_type_key *grown = calloc(nr, sizeof *grown);
-    if (grown == NULL)
-        return false;
-    for (size_t i = 0; *slots != NULL && i <= *mask; i++)
-        if ((*slots)[i].key != 0)
-            *probe(grown, nr - 1, (*slots)[i].key) = (*slots)[i];
-    free(*slots);
-    *slots = grown;
-    *mask = nr - 1;
-    return true;
-}
-
-struct cf_type_key *cf_types_key(struct cf_types *types, uint64_t key, bool *found) {
-    if ((types->keys == NULL || types->nr_keys * 2 > types->key_mask) &&
-        !grow(&types->keys, &types->key_mask))
-        return NULL;
-    struct cf_type_key *slot = probe(types->keys, types->key_mask, key);
-    *found = slot->key == key;
-    if (!*found && types->nr_keys >= KEYS_MAX)
-        return NULL;
-    if (!*found) {
-        slot->key = key;
-        slot->type = 0;
-        types->nr_keys++;
-    }
-    return slot;
+uint32_t cf_types_memo(struct cf_types *types, enum cf_memo_kind kind, uint64_t key, bool *found) {
+    struct cf_type_memos *memos = &types->memos[kind];
+    uint64_t hash = cf_hash_mix(key);
+    uint32_t row = cf_hash_find(&memos->table, hash, i, memos->rows.items[i].key == key);
+    *found = row != CF_HASH_NONE;
+    if (*found || memos->rows.len >= MEMOS_MAX)
+        return row;
+    struct cf_type_memo *memo = cf_array_push(&memos->rows);
+    if (memo == NULL)
+        return CF_HASH_NONE;
+    *memo = (struct cf_type_memo){.key = key};
+    row = (uint32_t)memos->rows.len - 1;
+    return cf_hash_add(&memos->table, hash, row) ? row : CF_HASH_NONE;
 }
 
 /* Names come from files and from the core: nothing in them shall reach a terminal unmasked. */
@@ -237,7 +211,10 @@ void cf_types_free(struct cf_types *types) {
         return;
     cf_array_free(&types->rows);
     cf_array_free(&types->spans);
-    free(types->keys);
+    for (size_t i = 0; i < CF_NR_MEMOS; i++) {
+        cf_array_free(&types->memos[i].rows);
+        cf_hash_fini(&types->memos[i].table);
+    }
     if (types->scratch.at == NULL)
         free(types->table);
     cf_scratch_fini(&types->scratch);

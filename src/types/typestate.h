@@ -7,6 +7,7 @@
 #define CF_TYPES_TYPESTATE_H
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/tempfile.h"
 #include "reach/live.h"
 #include "types/types.h"
@@ -24,10 +25,24 @@ struct cf_module_span {
     bool is_code;
 };
 
-/* What is already known of a word that led into a module, or of a libc struct's address. */
-struct cf_type_key {
-    uint64_t key; /* 0: empty */
-    uint32_t type;
+/* What is found out once, the answer that it is nothing too. Each kind has keys of its own. */
+enum cf_memo_kind {
+    CF_MEMO_TABLE,       /* address of what an object's first word leads to: a table of functions */
+    CF_MEMO_LATER_TABLE, /* the same of a word behind the first */
+    CF_MEMO_TRAIT,       /* address of a trait object's table */
+    CF_MEMO_PYTHON,      /* address of a CPython type object */
+    CF_MEMO_OWNER,       /* hash of an owner's name (holders/belong.h) */
+    CF_NR_MEMOS,
+};
+
+struct cf_type_memo {
+    uint64_t key;
+    uint32_t type; /* 0: none */
+};
+
+struct cf_type_memos {
+    CF_ARRAY(struct cf_type_memo) rows;
+    struct cf_hash table;
 };
 
 struct cf_types {
@@ -35,9 +50,7 @@ struct cf_types {
     unsigned word;
     unsigned word_shift;
     CF_ARRAY(struct cf_type) rows;
-    struct cf_type_key *keys; /* open addressing, at most half full */
-    size_t key_mask;
-    size_t nr_keys;
+    struct cf_type_memos memos[CF_NR_MEMOS];
     CF_ARRAY(struct cf_module_span) spans; /* sorted */
     uint64_t module_filter[(1 << CF_MODULE_FILTER_BITS) / 64];
     bool has_python;          /* a file named so is mapped: else no chunk is CPython's */
@@ -55,9 +68,9 @@ uint32_t cf_types_intern(struct cf_types *types, const char *name,
                          enum cf_type_evidence evidence);
 /* The same for a name that is known to be new. */
 uint32_t cf_types_add(struct cf_types *types, const char *name, enum cf_type_evidence evidence);
-/* The slot of `key` (not 0); `*found` says whether it is taken. NULL when memory is out, or too
- * many are known. */
-struct cf_type_key *cf_types_key(struct cf_types *types, uint64_t key, bool *found);
+/* The row of what is known of `key`; it is new with type 0, and to be filled in, unless `*found`.
+ * CF_HASH_NONE when memory is out, or too many are known. */
+uint32_t cf_types_memo(struct cf_types *types, enum cf_memo_kind kind, uint64_t key, bool *found);
 static inline uint32_t cf_types_of_rank(const struct cf_types *types, struct cf_rank rank) {
     return types->table[rank.index];
 }
