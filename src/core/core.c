@@ -174,10 +174,6 @@ const struct cf_segment *cf_core_segment(const struct cf_core *core, size_t inde
     return &core->segments.items[index];
 }
 
-uint64_t cf_core_declared_segments(const struct cf_core *core) {
-    return core->segments.len + (core->declared_segments - core->nr_entries);
-}
-
 size_t cf_core_nr_threads(const struct cf_core *core) {
     return core->threads.len;
 }

@@ -126,8 +126,6 @@ bool cf_core_holes_are_evidence(const struct cf_core *core);
 
 size_t cf_core_nr_segments(const struct cf_core *core);
 const struct cf_segment *cf_core_segment(const struct cf_core *core, size_t index);
-/* Segments that the headers declare; more than cf_core_nr_segments() when the table is cut. */
-uint64_t cf_core_declared_segments(const struct cf_core *core);
 
 size_t cf_core_nr_threads(const struct cf_core *core);
 const struct cf_core_thread *cf_core_thread(const struct cf_core *core, size_t index);

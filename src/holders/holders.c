@@ -36,17 +36,6 @@ static int compare_paths(const void *a, const void *b) {
     return left->addr < right->addr ? -1 : left->addr > right->addr;
 }
 
-static struct cf_path *find_path(const struct cf_holders *holders, uint64_t addr) {
-    size_t at = cf_bound(holders->paths.len, i, holders->paths.items[i].addr >= addr);
-    if (at == holders->paths.len || holders->paths.items[at].addr != addr)
-        return NULL;
-    return &holders->paths.items[at];
-}
-
-const struct cf_path *cf_holders_path(const struct cf_holders *holders, uint64_t addr) {
-    return find_path(holders, addr);
-}
-
 static void sort_asked(struct cf_holders *holders) {
     if (holders->paths.len == 0)
         return;

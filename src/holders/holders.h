@@ -44,7 +44,4 @@ int cf_holders_find(const struct cf_context *ctx, struct cf_holders *holders,
                     const struct cf_mem *mem, const struct cf_reach *reach, struct cf_err *err);
 void cf_holders_fini(struct cf_holders *holders);
 
-/* The path to the chunk at `addr`, or NULL when it was not asked for. */
-const struct cf_path *cf_holders_path(const struct cf_holders *holders, uint64_t addr);
-
 #endif

@@ -130,10 +130,6 @@ struct cf_tcache_verdict cf_tcache_judge(const struct cf_malloc *m, uint64_t tca
 /* Its chunk is the first of a heap, where tcache_init() puts the first cache (2.26 to 2.42). */
 bool cf_tcache_is_first(const struct cf_malloc *m, uint64_t tcache);
 
-/* The layout whose struct a chunk of this size would hold, or NULL. */
-const struct cf_tcache_layout *cf_tcache_layout_of(const struct cf_malloc *m,
-                                                   uint64_t chunk_bytes);
-
 /* The list has bin->count chunks of the bin's sizes, and ends there (checked for short lists). */
 bool cf_tcache_list_is_sound(const struct cf_malloc *m, const struct cf_tcache_bin *bin,
                              bool mangled);

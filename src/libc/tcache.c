@@ -157,7 +157,8 @@ static bool layout_fits(const struct cf_malloc *m, const struct cf_tcache_layout
            chunk_bytes >= layout->chunk_bytes && chunk_bytes - layout->chunk_bytes <= SLACK_BYTES;
 }
 
-const struct cf_tcache_layout *cf_tcache_layout_of(const struct cf_malloc *m,
+/* The layout whose struct a chunk of this size would hold, or NULL. */
+static const struct cf_tcache_layout *layout_of(const struct cf_malloc *m,
                                                    uint64_t chunk_bytes) {
     for (size_t i = 0; i < cf_nr_tcache_layouts; i++)
         if (layout_fits(m, &cf_tcache_layouts[i], chunk_bytes))
@@ -166,12 +167,12 @@ const struct cf_tcache_layout *cf_tcache_layout_of(const struct cf_malloc *m,
 }
 
 bool cf_tcache_fits(const struct cf_malloc *m, uint64_t chunk_bytes) {
-    return cf_tcache_layout_of(m, chunk_bytes) != NULL;
+    return layout_of(m, chunk_bytes) != NULL;
 }
 
 struct cf_tcache_verdict cf_tcache_judge(const struct cf_malloc *m, uint64_t tcache,
                                          uint64_t chunk_bytes) {
-    const struct cf_tcache_layout *layout = cf_tcache_layout_of(m, chunk_bytes);
+    const struct cf_tcache_layout *layout = layout_of(m, chunk_bytes);
     if (layout == NULL || tcache % m->alignment != 0)
         return (struct cf_tcache_verdict){.nr_bad = 1};
     return judge(m, layout, tcache);

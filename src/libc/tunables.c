@@ -27,7 +27,6 @@ enum {
 
 struct cf_environ {
     CF_ARRAY(char *) entries;
-    bool found;
 };
 
 void cf_environ_free(struct cf_environ *env) {
@@ -90,7 +89,6 @@ static int read_entries(const struct cf_mem *mem, uint64_t auxv, struct cf_envir
         }
         *slot = entry;
     }
-    env->found = true;
     return CF_OK;
 }
 
@@ -108,22 +106,10 @@ int cf_environ_read(const struct cf_mem *mem, struct cf_environ **out, struct cf
     return CF_OK;
 }
 
-bool cf_environ_found(const struct cf_environ *env) {
-    return env->found;
-}
-
-size_t cf_environ_nr(const struct cf_environ *env) {
-    return env->entries.len;
-}
-
-const char *cf_environ_entry(const struct cf_environ *env, size_t index) {
-    return env->entries.items[env->entries.len - 1 - index];
-}
-
 const char *cf_environ_value(const struct cf_environ *env, const char *name) {
     size_t length = strlen(name);
-    for (size_t i = 0; i < cf_environ_nr(env); i++) {
-        const char *entry = cf_environ_entry(env, i);
+    for (size_t i = env->entries.len; i-- > 0;) { /* they were read from the end */
+        const char *entry = env->entries.items[i];
         if (strncmp(entry, name, length) == 0 && entry[length] == '=')
             return entry + length + 1;
     }

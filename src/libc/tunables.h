@@ -21,15 +21,12 @@
  */
 struct cf_environ;
 
-/* Fails only for lack of memory; cf_environ_found() says whether the block was there. */
+/* Fails only for lack of memory. Where the block was not found, it has no variables. */
 int cf_environ_read(const struct cf_mem *mem, struct cf_environ **out, struct cf_err *err);
 void cf_environ_free(struct cf_environ *env);
 
-bool cf_environ_found(const struct cf_environ *env);
-size_t cf_environ_nr(const struct cf_environ *env);
-/* "NAME=value", hostile bytes as they stand, cut at 4096; owned by `env`. */
-const char *cf_environ_entry(const struct cf_environ *env, size_t index);
-/* The value of NAME, or NULL. Owned by `env`. */
+/* The value of NAME, hostile bytes as they stand, NAME and all cut at 4096; or NULL. Owned by
+ * `env`. */
 const char *cf_environ_value(const struct cf_environ *env, const char *name);
 
 struct cf_tunable {

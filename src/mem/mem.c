@@ -111,18 +111,6 @@ int cf_mem_map(const struct cf_core *core, struct cf_mem **out, struct cf_err *e
     return CF_OK;
 }
 
-int cf_mem_new(const struct cf_context *ctx, const struct cf_core *core, struct cf_mem **out,
-               struct cf_err *err) {
-    CF_CLEANUP(cleanup_mem) struct cf_mem *mem = NULL;
-    int status = cf_mem_map(core, &mem, err);
-    if (status == CF_OK)
-        status = cf_mem_judge(ctx, mem, NULL, err);
-    if (status != CF_OK)
-        return status;
-    *out = cf_take(&mem);
-    return CF_OK;
-}
-
 void cf_mem_free(struct cf_mem *mem) {
     if (mem == NULL)
         return;

@@ -93,9 +93,6 @@ int cf_mem_judge(const struct cf_context *ctx, struct cf_mem *mem,
  */
 const char *cf_mem_confirm(struct cf_mem *mem, const struct cf_smaps *smaps);
 
-/* Both, without a witness. */
-int cf_mem_new(const struct cf_context *ctx, const struct cf_core *core, struct cf_mem **out,
-               struct cf_err *err);
 void cf_mem_free(struct cf_mem *mem);
 
 const struct cf_core *cf_mem_core(const struct cf_mem *mem);

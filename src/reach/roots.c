@@ -479,19 +479,6 @@ void cf_root_words_fini(struct cf_root_words *words) {
     *words = (struct cf_root_words){0};
 }
 
-const struct cf_root *cf_roots_at(const struct cf_roots *roots, uint64_t addr) {
-    size_t upto = cf_bound(roots->rows.len, i, roots->rows.items[i].start > addr);
-    return upto > 0 && addr < roots->rows.items[upto - 1].end ? &roots->rows.items[upto - 1] : NULL;
-}
-
-bool cf_roots_have_gaps(const struct cf_roots *roots) {
-    for (int kind = 0; kind < CF_NR_ROOT_KINDS; kind++)
-        if (roots->missing[kind].places > 0)
-            return true;
-    return roots->bytes[CF_ROOT_STACK] == 0 ||
-           roots->bytes[CF_ROOT_GLOBAL] + roots->bytes[CF_ROOT_MAPPING] == 0;
-}
-
 void cf_root_label(const struct cf_roots *roots, const struct cf_root *root, char *out,
                    size_t bytes) {
     const struct cf_core *core = cf_mem_core(roots->mem);
@@ -508,22 +495,5 @@ void cf_root_label(const struct cf_roots *roots, const struct cf_root *root, cha
         (void)snprintf(out, bytes, "guard page of a stack that the kernel knows");
     } else {
         (void)snprintf(out, bytes, "anonymous mapping");
-    }
-}
-
-void cf_roots_missing_text(const struct cf_roots *roots, char *out, size_t bytes) {
-    static const char *const what[CF_NR_ROOT_KINDS] = {
-        "registers", "stacks", "thread-local storage", "data of modules", "other mappings",
-    };
-    size_t used = 0;
-    out[0] = '\0';
-    for (int kind = 0; kind < CF_NR_ROOT_KINDS; kind++) {
-        const struct cf_missing_root *missing = &roots->missing[kind];
-        if (missing->places == 0 || used >= bytes)
-            continue;
-        int more = snprintf(out + used, bytes - used, "%s%s (%" PRIu64 " places, %" PRIu64
-                            " bytes)",
-                            used > 0 ? ", " : "", what[kind], missing->places, missing->bytes);
-        used += more > 0 ? (size_t)more : 0;
     }
 }

@@ -65,17 +65,9 @@ int cf_roots_find(struct cf_roots *roots, const struct cf_mem *mem, const struct
                   const struct cf_stacks *stacks, struct cf_err *err);
 void cf_roots_fini(struct cf_roots *roots);
 
-/* The root that holds `addr`, or NULL. */
-const struct cf_root *cf_roots_at(const struct cf_roots *roots, uint64_t addr);
-
-/* No root of one of the kinds that every program has can be read, or a part is missing. */
-bool cf_roots_have_gaps(const struct cf_roots *roots);
-
 /* "thread 4711", "libfoo.so", "anonymous mapping": what a person calls it. */
 void cf_root_label(const struct cf_roots *roots, const struct cf_root *root, char *out,
                    size_t bytes);
-/* "stacks of 3 threads, 8 MiB of global data": what is missing, "" when nothing is. */
-void cf_roots_missing_text(const struct cf_roots *roots, char *out, size_t bytes);
 
 /*
  * The words of roots that lead to live chunks, in the order in which the search read them

@@ -17,7 +17,12 @@ static uint64_t unreadable_until(const struct cf_mem *mem, uint64_t addr, uint64
     return next < end ? next : end;
 }
 
-void cf_scan_run(const struct cf_mem *mem, uint64_t addr, uint64_t end, uint64_t *run_start,
+/*
+ * The first run of [addr, end) that is worth reading: pages that are known to be absent from
+ * memory read as zeros, which point nowhere, and looking at them costs more than knowing. Past
+ * the run's end nothing is said yet. An empty run at `end`: nothing is.
+ */
+static void find_run(const struct cf_mem *mem, uint64_t addr, uint64_t end, uint64_t *run_start,
                  uint64_t *run_end) {
     *run_start = addr;
     *run_end = end;
@@ -45,7 +50,7 @@ bool cf_scan_next(struct cf_scan *scan, const unsigned char **bytes, size_t *nr_
     uint64_t addr = align_word(scan->addr, word);
     while (addr < scan->end && scan->end - addr >= word) {
         uint64_t run_end, avail;
-        cf_scan_run(scan->mem, addr, scan->end, &addr, &run_end);
+        find_run(scan->mem, addr, scan->end, &addr, &run_end);
         if (addr == run_end)
             continue;
         *bytes = cf_mem_span(scan->mem, addr, &avail);

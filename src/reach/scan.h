@@ -20,14 +20,6 @@ struct cf_scan {
     uint64_t unreadable_bytes; /* not in the core, passed over so far; never taken for zeros */
 };
 
-/*
- * The first run of [addr, end) that is worth reading: pages that are known to be absent from
- * memory read as zeros, which point nowhere, and looking at them costs more than knowing. Past
- * the run's end nothing is said yet. An empty run at `end`: nothing is.
- */
-void cf_scan_run(const struct cf_mem *mem, uint64_t addr, uint64_t end, uint64_t *run_start,
-                 uint64_t *run_end);
-
 /* The next piece, of 64 KiB at most; false at the end. `bytes` is borrowed from the core. */
 bool cf_scan_next(struct cf_scan *scan, const unsigned char **bytes, size_t *nr_words);
 

@@ -123,7 +123,10 @@ size_t cf_text_width(const char *text) {
     return width;
 }
 
-size_t cf_text_line(const char *text, size_t width, const char **next) {
+/* The first line of `text` that fits into `width` columns: its bytes, broken at a space where there
+ * is one, else after a slash, else anywhere between characters; at least one character. `*next` is
+ * where the following line begins, with the spaces between left out. */
+static size_t take_line(const char *text, size_t width, const char **next) {
     const char *at = text;
     const char *space = NULL; /* the last one that could end the line */
     const char *slash = NULL; /* after the last slash of a path */
@@ -150,7 +153,7 @@ void cf_text_wrap(FILE *sink, const char *text, size_t width, const char *first,
     do {
         size_t taken = cf_text_width(margin);
         const char *next;
-        size_t len = cf_text_line(text, width > taken ? width - taken : 1, &next);
+        size_t len = take_line(text, width > taken ? width - taken : 1, &next);
         (void)fprintf(sink, "%s%.*s\n", margin, (int)len, text);
         text = next;
         margin = rest;

@@ -39,9 +39,9 @@ struct cf_holes {
     CF_ARRAY(struct cf_hole) kept;
 };
 
-int cf_holes_new(const struct cf_mem *mem, const struct cf_trim *trim,
-                 const struct cf_chunkmap *map, size_t nr_arenas, struct cf_holes **out,
-                 struct cf_err *err) {
+static int new_holes(const struct cf_mem *mem, const struct cf_trim *trim,
+                     const struct cf_chunkmap *map, size_t nr_arenas, struct cf_holes **out,
+                     struct cf_err *err) {
     struct cf_holes *holes = calloc(1, sizeof *holes);
     if (holes == NULL)
         return cf_err_nomem(err, sizeof *holes, "the holes");
@@ -70,7 +70,7 @@ void cf_holes_free(struct cf_holes *holes) {
     free(holes);
 }
 
-void cf_holes_freep(struct cf_holes **holes) {
+static void free_holes(struct cf_holes **holes) {
     cf_holes_free(*holes);
 }
 
@@ -146,8 +146,18 @@ static bool is_plain(const struct cf_holes *holes, uint64_t addr, uint64_t bytes
            end <= holes->next_range;
 }
 
-bool cf_holes_close(struct cf_holes *holes, const struct cf_heap *heap, struct cf_hole_run *run,
-                    uint64_t above) {
+/* The hole at hand, while a heap's chunks go by; begins as zeros. */
+struct hole_run {
+    uint64_t addr;
+    uint64_t bytes; /* 0: there is none */
+    uint64_t chunks;
+    uint64_t below;
+    uint64_t last_live; /* the chunk before, when it is live, else 0 */
+};
+
+/* The hole ends; `above` as in struct cf_hole. False: memory is out. */
+static bool close_hole(struct cf_holes *holes, const struct cf_heap *heap, struct hole_run *run,
+                       uint64_t above) {
     uint64_t bytes = run->bytes, chunks = run->chunks;
     run->bytes = run->chunks = 0;
     if (is_plain(holes, run->addr, bytes)) {
@@ -173,6 +183,19 @@ bool cf_holes_close(struct cf_holes *holes, const struct cf_heap *heap, struct c
     return slot != NULL;
 }
 
+static inline bool add_chunk(struct cf_holes *holes, const struct cf_heap *heap,
+                             struct hole_run *run, const struct cf_chunk *chunk) {
+    if (cf_chunk_is_dead(chunk->state)) {
+        run->addr = run->bytes == 0 ? chunk->addr : run->addr;
+        run->below = run->bytes == 0 ? run->last_live : run->below;
+        run->bytes += chunk->bytes;
+        run->chunks++;
+        return true;
+    }
+    run->last_live = chunk->state == CF_CHUNK_LIVE ? chunk->addr : 0;
+    return run->bytes == 0 || close_hole(holes, heap, run, run->last_live);
+}
+
 /* The heap's plain holes go into the sums. */
 static void settle_small(struct cf_holes *holes, const struct cf_heap *heap) {
     struct cf_hole_sums sums = {.largest = holes->small_largest};
@@ -196,10 +219,8 @@ static void settle_small(struct cf_holes *holes, const struct cf_heap *heap) {
     holes->small_largest = 0;
 }
 
-bool cf_holes_end_heap(struct cf_holes *holes, const struct cf_heap *heap,
-                       struct cf_hole_run *run) {
-    bool kept = run->bytes == 0 || cf_holes_close(holes, heap, run, 0);
-    *run = (struct cf_hole_run){0};
+static bool end_heap(struct cf_holes *holes, const struct cf_heap *heap, struct hole_run *run) {
+    bool kept = run->bytes == 0 || close_hole(holes, heap, run, 0);
     settle_small(holes, heap);
     return kept;
 }
@@ -236,12 +257,12 @@ static int sweep_heap(const struct cf_context *ctx, const struct cf_chunkmap *ma
                       const struct cf_heap *heap, struct cf_sizes *sizes,
                       struct cf_size_counts *counts, struct cf_holes *holes, struct cf_err *err) {
     struct cf_planes_walk walk = cf_planes_walk(cf_chunkmap_planes(map), heap);
-    struct cf_hole_run run = {0};
+    struct hole_run run = {0};
     struct cf_chunk chunk;
     size_t until_tick = TICK_CHUNKS;
     while (cf_planes_walk_next(&walk, &chunk)) {
         if (!cf_sizes_add(sizes, heap, counts, &chunk) ||
-            !cf_holes_add(holes, heap, &run, &chunk))
+            !add_chunk(holes, heap, &run, &chunk))
             return no_room(holes, err);
         if (--until_tick > 0)
             continue;
@@ -249,7 +270,7 @@ static int sweep_heap(const struct cf_context *ctx, const struct cf_chunkmap *ma
         if (cf_tick(ctx))
             return cf_err_cancelled(err);
     }
-    return cf_sizes_end_heap(sizes, heap, counts) && cf_holes_end_heap(holes, heap, &run)
+    return cf_sizes_end_heap(sizes, heap, counts) && end_heap(holes, heap, &run)
                ? CF_OK
                : no_room(holes, err);
 }
@@ -258,10 +279,10 @@ int cf_sweep(const struct cf_context *ctx, const struct cf_mem *mem, const struc
              const struct cf_chunkmap *map, size_t nr_arenas,
              struct cf_sizes **out_sizes, struct cf_holes **out_holes, struct cf_err *err) {
     CF_CLEANUP(cf_sizes_freep) struct cf_sizes *sizes = NULL;
-    CF_CLEANUP(cf_holes_freep) struct cf_holes *holes = NULL;
+    CF_CLEANUP(free_holes) struct cf_holes *holes = NULL;
     int status = cf_sizes_new(map, nr_arenas, &sizes, err);
     if (status == CF_OK)
-        status = cf_holes_new(mem, trim, map, nr_arenas, &holes, err);
+        status = new_holes(mem, trim, map, nr_arenas, &holes, err);
     if (status != CF_OK)
         return status;
     size_t nr_heaps = cf_chunkmap_nr_heaps(map);

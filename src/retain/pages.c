@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "ptmalloc/planes.h"
 
-enum cf_page_class cf_page_span_class(const struct cf_page_span *span) {
+static enum cf_page_class class_of(const struct cf_page_span *span) {
     const uint64_t *parts = span->parts;
     uint64_t dead = parts[CF_PART_RELEASABLE] + parts[CF_PART_TOP] + parts[CF_PART_TCACHE] +
                     parts[CF_PART_FAST] + parts[CF_PART_FREE];
@@ -284,7 +284,7 @@ int cf_pages_sweep(const struct cf_chunkmap *map, const struct cf_residency *res
 
 int cf_page_runs_add(struct cf_page_runs *runs, const struct cf_page_span *span,
                      struct cf_err *err) {
-    enum cf_page_class page_class = cf_page_span_class(span);
+    enum cf_page_class page_class = class_of(span);
     struct cf_page_run *last =
         runs->runs.len > 0 ? &runs->runs.items[runs->runs.len - 1] : NULL;
     if (last == NULL || last->heap_id != span->heap->id || last->page_class != page_class ||

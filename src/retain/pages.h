@@ -61,7 +61,6 @@ enum cf_page_class {
     CF_NR_PAGE_CLASSES,
 };
 
-enum cf_page_class cf_page_span_class(const struct cf_page_span *span);
 const char *cf_page_class_name(enum cf_page_class page_class); /* "live", "mixed" ...; static */
 
 /* The bytes that a page pin holds: 0 where the page is not resident or has no live byte. */

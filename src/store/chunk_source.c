@@ -74,7 +74,8 @@ static size_t mmapped_before(const struct cf_chunk_source *source, struct cf_chu
     return low;
 }
 
-void cf_chunk_source_rewind(struct cf_chunk_source *source) {
+/* Back to the first row. */
+static void rewind_source(struct cf_chunk_source *source) {
     source->heaps_done = source->from.turn;
     source->heap = NULL;
     source->mmapped = mmapped_before(source, source->from);
@@ -131,7 +132,7 @@ struct cf_chunk_source cf_chunk_source_part(const struct cf_chunk_source *source
     struct cf_chunk_source part = *source;
     part.from = places[0];
     part.to = places[1];
-    cf_chunk_source_rewind(&part);
+    rewind_source(&part);
     return part;
 }
 

@@ -91,7 +91,5 @@ int cf_chunk_source_cut(const struct cf_chunk_source *source, size_t words,
 /* The part between two of them, at its first row. */
 struct cf_chunk_source cf_chunk_source_part(const struct cf_chunk_source *source,
                                             const struct cf_chunk_place places[2]);
-/* Back to the first row. */
-void cf_chunk_source_rewind(struct cf_chunk_source *source);
 
 #endif

@@ -55,7 +55,8 @@ bool cf_image_phdr(const struct cf_image *image, unsigned index, struct cf_image
     return true;
 }
 
-bool cf_image_find_phdr(const struct cf_image *image, uint32_t type, struct cf_image_phdr *out) {
+/* The first program header of `type`; false when there is none. */
+static bool find_phdr(const struct cf_image *image, uint32_t type, struct cf_image_phdr *out) {
     for (unsigned i = 0; i < image->nr_phdrs; i++) {
         struct cf_image_phdr phdr;
         if (!cf_image_phdr(image, i, &phdr))
@@ -72,7 +73,7 @@ bool cf_image_open(const struct cf_mem *mem, uint64_t base, struct cf_image *out
     struct cf_image image = {.mem = mem, .base = base};
     struct cf_image_phdr load;
     if (!cf_elf_is_image(mem, base) || !read_header(&image) ||
-        !cf_image_find_phdr(&image, PT_LOAD, &load))
+        !find_phdr(&image, PT_LOAD, &load))
         return false;
     /* The image's first byte is at the page of its first PT_LOAD. */
     image.bias = base - cf_align_down(load.vaddr, cf_mem_page_bytes(mem));
@@ -85,7 +86,7 @@ bool cf_image_open(const struct cf_mem *mem, uint64_t base, struct cf_image *out
 bool cf_image_dynamic(const struct cf_image *image, uint64_t tag, uint64_t *out) {
     struct cf_image_phdr table;
     uint64_t word = cf_mem_word_bytes(image->mem);
-    if (image->is_64 != (word == 8) || !cf_image_find_phdr(image, PT_DYNAMIC, &table))
+    if (image->is_64 != (word == 8) || !find_phdr(image, PT_DYNAMIC, &table))
         return false;
     uint64_t at = image->bias + table.vaddr;
     for (uint64_t i = 0; i < MAX_DYNAMIC; i++, at += 2 * word) {

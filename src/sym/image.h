@@ -34,8 +34,6 @@ bool cf_elf_is_image(const struct cf_mem *mem, uint64_t base);
 /* False: no image at `base`, or its headers are not in the core. */
 bool cf_image_open(const struct cf_mem *mem, uint64_t base, struct cf_image *out);
 bool cf_image_phdr(const struct cf_image *image, unsigned index, struct cf_image_phdr *out);
-/* The first program header of `type`; false when there is none. */
-bool cf_image_find_phdr(const struct cf_image *image, uint32_t type, struct cf_image_phdr *out);
 
 /* The value of the first entry of PT_DYNAMIC with this tag (DT_...); false: there is none, or the
  * table is not in the core. */

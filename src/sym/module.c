@@ -82,10 +82,14 @@ static int add_linked(struct cf_modules *modules, struct cf_err *err) {
     return status;
 }
 
+static void free_modules(struct cf_modules **modules) {
+    cf_modules_free(*modules);
+}
+
 int cf_modules_new(const struct cf_mem *mem, struct cf_modules **out, struct cf_err *err) {
     const struct cf_core *core = cf_mem_core(mem);
     size_t nr_files = cf_core_nr_files(core);
-    CF_CLEANUP(cf_modules_freep) struct cf_modules *modules = calloc(1, sizeof *modules);
+    CF_CLEANUP(free_modules) struct cf_modules *modules = calloc(1, sizeof *modules);
     if (modules == NULL)
         return cf_err_nomem(err, sizeof *modules, "the modules");
     modules->mem = mem;
@@ -113,10 +117,6 @@ void cf_modules_free(struct cf_modules *modules) {
     free(modules->of_file);
     cf_linkmap_fini(&modules->linked);
     free(modules);
-}
-
-void cf_modules_freep(struct cf_modules **modules) {
-    cf_modules_free(*modules);
 }
 
 size_t cf_modules_nr(const struct cf_modules *modules) {

@@ -39,7 +39,6 @@ struct cf_modules;
 
 int cf_modules_new(const struct cf_mem *mem, struct cf_modules **out, struct cf_err *err);
 void cf_modules_free(struct cf_modules *modules);
-void cf_modules_freep(struct cf_modules **modules);
 
 /* In the order of NT_FILE (of addresses in every sound core), or by address. */
 size_t cf_modules_nr(const struct cf_modules *modules);

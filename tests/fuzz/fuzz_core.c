@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "core/core.h"
 #include "mem/mem.h"
+#include "../unit/whole_mem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -31,7 +32,6 @@ static void check_core(const struct cf_core *core) {
                 cf_core_bytes(core, segment->offset, segment->present_bytes) != NULL);
         present += segment->file_bytes - segment->present_bytes;
     }
-    promise(cf_core_nr_segments(core) <= cf_core_declared_segments(core));
     promise(present == 0 || cf_core_missing_bytes(core) > 0);
     for (size_t i = 0; i < cf_core_nr_files(core); i++)
         (void)strlen(cf_core_file(core, i)->path);
@@ -103,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct cf_err err;
     if (cf_core_open(NULL, fd, "seed", NULL, &core, &err) == 0) {
         check_core(core);
-        if (cf_mem_new(NULL, core, &mem, &err) == 0)
+        if (whole_mem(NULL, core, &mem, &err) == 0)
             check_mem(mem);
     }
     cf_mem_free(mem);

@@ -15,6 +15,7 @@
 #include "ptmalloc/chunkmap.h"
 #include "ptmalloc/heap.h"
 #include "ptmalloc/planes.h"
+#include "../unit/whole_mem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -38,7 +39,7 @@ static void walk(const struct cf_core *core) {
     struct cf_mem *mem = NULL;
     struct cf_malloc *found = NULL;
     struct cf_ptmalloc *heaps = NULL;
-    if (cf_mem_new(NULL, core, &mem, &err) == 0 &&
+    if (whole_mem(NULL, core, &mem, &err) == 0 &&
         cf_malloc_find(NULL, mem, &found, &err) == 0 &&
         cf_ptmalloc_walk(NULL, found, 1, &heaps, &err) == 0)
         check_map(cf_ptmalloc_map(heaps));

@@ -17,6 +17,8 @@
 #   length      a function has 80 lines at most; nesting: four levels
 #   columns (100), tabs, spaces, paths (none that exists on one machine only)
 #   headers     each compiles alone
+#   used        a function that a header of src declares is called in src (what only tests call is
+#               theirs), and by another file than its own (else it is static)
 # A file of more than 500 lines is only warned about. That the shared library exports the public
 # names alone is asked by tests/exports.sh, which `make lint` runs where the library is built.
 set -u
@@ -32,6 +34,10 @@ order=$(sed -n 's/^ *\(input -> .*\)/\1/p' src/README.md | head -n 1 | sed 's/->
 c_files=$(find src include tests samples -name '*.[ch]' 2>/dev/null | sort)
 # shellcheck disable=SC2086
 awk -v order="base $order" -f "$here/c.awk" $c_files || failed=1
+
+# shellcheck disable=SC2086
+awk -f "$here/used.awk" $(echo "$c_files" | grep "^src/") $(echo "$c_files" | grep -v "^src/") ||
+    failed=1
 
 # Other text: no space at the end of a line; nothing that exists on one machine only.
 texts=$(find Makefile README.md .ci include samples schema src tests -type f \

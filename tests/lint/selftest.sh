@@ -278,4 +278,23 @@ int f(int x) {
 }
 X
 
+# Three files: what declares, what has, and what calls.
+declare_f() {
+    fresh
+    printf '#ifndef CF_A_H\n#define CF_A_H\nint cf_f(int x);\n#endif\n' | put src/core/a.h
+    printf '#include "core/a.h"\nint cf_f(int x) {\n    return x;\n}\n' | put src/core/a.c
+}
+call_f() {
+    printf '#include "core/a.h"\nint %s(int x) {\n    return cf_f(x);\n}\n' "$2" | put "$1"
+}
+declare_f
+call_f tests/t.c g
+expect_in_tree used src/core/a.h
+declare_f
+printf 'static int g(int x) {\n    return cf_f(x); /* cf_f() */\n}\n' >> "$tree/src/core/a.c"
+expect_in_tree used src/core/a.h
+declare_f
+call_f src/core/b.c g
+accept_tree src/core/a.h
+
 [ "$failed" = 0 ] || { echo "lint selftest: $passed passed, $failed failed"; exit 1; }

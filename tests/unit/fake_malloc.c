@@ -1,4 +1,5 @@
 #include "fake_malloc.h"
+#include "whole_mem.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -307,7 +308,7 @@ void fake_open(struct fake *fake) {
     struct cf_err err = {.text = ""};
     int status = cf_core_open(NULL, synth_fd(fake->synth), "fake", NULL, &fake->core, &err);
     if (status == CF_OK)
-        status = cf_mem_new(NULL, fake->core, &fake->mem, &err);
+        status = whole_mem(NULL, fake->core, &fake->mem, &err);
     if (status == CF_OK)
         status = cf_malloc_find(NULL, fake->mem, &fake->m, &err);
     if (status != CF_OK)

@@ -8,6 +8,7 @@
 
 #include "ptmalloc/chunkmap_build.h"
 #include "rootworld.h"
+#include "whole_mem.h"
 
 struct rootworld *rootworld_new(enum cf_machine machine, size_t cap, uint64_t heap_bytes) {
     struct rootworld *w = calloc(1, sizeof *w);
@@ -84,7 +85,7 @@ static void build_map(struct rootworld *w) {
 void rw_prepare(struct rootworld *w) {
     struct cf_err err;
     assert_int_equal(cf_core_open(NULL, synth_fd(w->synth), "synth", NULL, &w->core, &err), CF_OK);
-    assert_int_equal(cf_mem_new(NULL, w->core, &w->mem, &err), CF_OK);
+    assert_int_equal(whole_mem(NULL, w->core, &w->mem, &err), CF_OK);
     build_map(w);
     w->reach.roots.mem = w->mem;
     for (int kind = CF_ROOT_STACK; kind < CF_NR_ROOT_KINDS; kind++) {

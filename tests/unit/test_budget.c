@@ -14,6 +14,7 @@
 #include "space/unclaimed.h"
 #include "base/cleanup.h"
 #include "synth.h"
+#include "whole_mem.h"
 
 enum { PAGE = 4096, BASE = 0x100000 };
 
@@ -30,7 +31,7 @@ static void open_space(struct space *space) {
     struct cf_err err;
     assert_int_equal(cf_core_open(NULL, synth_fd(space->synth), "toy", NULL, &space->core, &err),
                      0);
-    assert_int_equal(cf_mem_new(NULL, space->core, &space->mem, &err), 0);
+    assert_int_equal(whole_mem(NULL, space->core, &space->mem, &err), 0);
 }
 
 static void close_space(struct space *space) {

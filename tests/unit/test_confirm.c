@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "mem/mem.h"
 #include "synth.h"
+#include "whole_mem.h"
 
 enum { PAGE = 4096, EXE = 0x400000, DATA = 0x401000, ANON = 0x10000000, HIDDEN = 0x20000000 };
 
@@ -37,7 +38,7 @@ static struct space new_space(enum synth_layout layout) {
     synth_file(space.synth, DATA, DATA + 2 * PAGE, PAGE, "/bin/server");
     synth_thread(space.synth, 7, 6, 0, 0);
     assert_int_equal(cf_core_open(NULL, synth_fd(space.synth), "toy", NULL, &space.core, &err), 0);
-    assert_int_equal(cf_mem_new(NULL, space.core, &space.mem, &err), 0);
+    assert_int_equal(whole_mem(NULL, space.core, &space.mem, &err), 0);
     assert_string_equal(cf_mem_residency_name(space.mem), "zero-pages");
     return space;
 }

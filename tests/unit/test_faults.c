@@ -21,6 +21,7 @@
 #include "input/input.h"
 #include "mem/mem.h"
 #include "synth.h"
+#include "whole_mem.h"
 
 enum { PAGE = 4096, MOST_ALLOCATIONS = 1000 };
 
@@ -90,7 +91,7 @@ static void reading_a_core_survives_each_failed_allocation(void **state) {
         int status = cf_core_open(NULL, fd, "synth", NULL, &core, &err);
         assert_int_equal(status == CF_OK, core != NULL);
         if (status == CF_OK)
-            status = cf_mem_new(NULL, core, &mem, &err);
+            status = whole_mem(NULL, core, &mem, &err);
         done = left > 0;
         left = 0;
         assert_int_equal(status == CF_OK, mem != NULL);

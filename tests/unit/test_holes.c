@@ -11,6 +11,7 @@
 #include "retain/holes.h"
 #include "synth.h"
 #include "toyheap.h"
+#include "whole_mem.h"
 
 struct swept {
     struct cf_chunkmap *map;
@@ -134,7 +135,7 @@ static void open_space(struct space *space) {
     synth_psinfo(space->synth, 1, "toy", "toy");
     assert_int_equal(cf_core_open(NULL, synth_fd(space->synth), "toy", NULL, &space->core, &err),
                      0);
-    assert_int_equal(cf_mem_new(NULL, space->core, &space->mem, &err), 0);
+    assert_int_equal(whole_mem(NULL, space->core, &space->mem, &err), 0);
 }
 
 static void close_space(struct space *space) {

@@ -11,6 +11,7 @@
 #include "space/kernel.h"
 #include "base/cleanup.h"
 #include "synth.h"
+#include "whole_mem.h"
 
 enum { PAGE = 4096, KIB = 1024, ANON = 0x10000000, EXE = 0x400000 };
 
@@ -37,7 +38,7 @@ static struct space new_space(void) {
     synth_file(space.synth, EXE, EXE + PAGE, 0, "/bin/server");
     synth_file(space.synth, EXE + PAGE, EXE + 3 * PAGE, PAGE, "/bin/server");
     assert_int_equal(cf_core_open(NULL, synth_fd(space.synth), "toy", NULL, &space.core, &err), 0);
-    assert_int_equal(cf_mem_new(NULL, space.core, &space.mem, &err), 0);
+    assert_int_equal(whole_mem(NULL, space.core, &space.mem, &err), 0);
     assert_int_equal(cf_budget_make(&space.budget, space.mem, &space.claims, NULL, &err), 0);
     assert_int_equal(space.budget.anonymous_resident_bytes, 3 * PAGE);
     return space;

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "sym/module.h"
 #include "synth.h"
+#include "whole_mem.h"
 
 enum {
     PROGRAM = 0x10000,
@@ -84,7 +85,7 @@ static void open_space(struct space *space) {
     struct cf_err err;
     assert_int_equal(cf_core_open(NULL, synth_fd(space->synth), "toy", NULL, &space->core, &err),
                      0);
-    assert_int_equal(cf_mem_new(NULL, space->core, &space->mem, &err), 0);
+    assert_int_equal(whole_mem(NULL, space->core, &space->mem, &err), 0);
     assert_int_equal(cf_modules_new(space->mem, &space->modules, &err), 0);
 }
 

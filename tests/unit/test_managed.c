@@ -15,6 +15,7 @@
 #include "runtime/runtimes.h"
 #include "base/cleanup.h"
 #include "synth.h"
+#include "whole_mem.h"
 
 enum { PAGE = 4096 };
 #define MIB ((uint64_t)1 << 20)
@@ -55,7 +56,7 @@ static struct world new_world(enum cf_machine machine, const char *exe) {
 static void open_world(struct world *w) {
     struct cf_err err;
     assert_int_equal(cf_core_open(NULL, synth_fd(w->synth), "toy", NULL, &w->core, &err), 0);
-    assert_int_equal(cf_mem_new(NULL, w->core, &w->mem, &err), 0);
+    assert_int_equal(whole_mem(NULL, w->core, &w->mem, &err), 0);
     assert_int_equal(cf_modules_new(w->mem, &w->modules, &err), 0);
 }
 

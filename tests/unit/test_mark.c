@@ -15,6 +15,7 @@
 #include "mem/mem.h"
 #include "ptmalloc/chunkmap_build.h"
 #include "synth.h"
+#include "whole_mem.h"
 
 enum { ROOTS_AT = 0x10000, ROOTS_BYTES = 0x4000, HEAP_AT = 0x1000000, MMAPPED_AT = 0x70000000 };
 
@@ -130,7 +131,7 @@ static void build_map(struct world *w) {
 static void settle(struct world *w) {
     struct cf_err err;
     assert_int_equal(cf_core_open(NULL, synth_fd(w->synth), "synth", NULL, &w->core, &err), CF_OK);
-    assert_int_equal(cf_mem_new(NULL, w->core, &w->mem, &err), CF_OK);
+    assert_int_equal(whole_mem(NULL, w->core, &w->mem, &err), CF_OK);
     build_map(w);
     struct cf_root *row = cf_array_push(&w->reach.roots.rows);
     assert_non_null(row);

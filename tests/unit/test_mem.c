@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "mem/mem.h"
 #include "synth.h"
+#include "whole_mem.h"
 
 enum { PAGE = 4096, AT_PAGESZ_TYPE = 6, AT_SYSINFO_EHDR_TYPE = 33 };
 
@@ -30,7 +31,7 @@ static struct space open_space_from(struct synth *synth, bool holes_are_ours) {
     struct cf_err err = {.text = ""};
     int status = cf_core_open(NULL, synth_fd(synth), "synth", &origin, &space.core, &err);
     if (status == CF_OK)
-        status = cf_mem_new(NULL, space.core, &space.mem, &err);
+        status = whole_mem(NULL, space.core, &space.mem, &err);
     if (status != CF_OK)
         fail_msg("%s", err.text);
     return space;
@@ -388,7 +389,7 @@ static struct judged judge_file(const char *path) {
     CF_CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
     int status = cf_core_open(NULL, fd, path, NULL, &core, &err);
     if (status == CF_OK)
-        status = cf_mem_new(NULL, core, &mem, &err);
+        status = whole_mem(NULL, core, &mem, &err);
     if (status != CF_OK)
         fail_msg("%s", err.text);
     judged.exact = cf_mem_residency_exact(mem);

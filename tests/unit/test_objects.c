@@ -11,6 +11,7 @@
 #include "runtime/runtimes.h"
 #include "core/core.h"
 #include "synth.h"
+#include "whole_mem.h"
 
 #define HEAP 0x7f0000000000u
 #define OTHER 0x7f1000000000u
@@ -75,7 +76,7 @@ static void settle(struct world *w) {
     struct cf_err err;
     const struct cf_variables variables = {.find = find_variable};
     assert_int_equal(cf_core_open(NULL, synth_fd(w->synth), "toy", NULL, &w->core, &err), CF_OK);
-    assert_int_equal(cf_mem_new(NULL, w->core, &w->mem, &err), CF_OK);
+    assert_int_equal(whole_mem(NULL, w->core, &w->mem, &err), CF_OK);
     assert_int_equal(cf_modules_new(w->mem, &w->modules, &err), CF_OK);
     const struct cf_objects_input input = {
         .mem = w->mem, .modules = w->modules, .claims = &w->claims, .variables = &variables,

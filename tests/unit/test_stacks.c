@@ -11,6 +11,7 @@
 #include "core/core.h"
 #include "mem/mem.h"
 #include "synth.h"
+#include "whole_mem.h"
 
 enum {
     MAIN_STACK = 0x7ff00000, /* two pages, at their end the bytes of AT_RANDOM */
@@ -49,7 +50,7 @@ static void world_fini(struct world *w) {
 static void find(struct world *w) {
     struct cf_err err;
     assert_int_equal(cf_core_open(NULL, synth_fd(w->synth), "synth", NULL, &w->core, &err), CF_OK);
-    assert_int_equal(cf_mem_new(NULL, w->core, &w->mem, &err), CF_OK);
+    assert_int_equal(whole_mem(NULL, w->core, &w->mem, &err), CF_OK);
     assert_int_equal(cf_stacks_find(&w->stacks, w->mem, &err), CF_OK);
 }
 

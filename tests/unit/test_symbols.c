@@ -20,6 +20,7 @@
 #include "sym/symbols.h"
 #include "sym/symtab.h"
 #include "synth.h"
+#include "whole_mem.h"
 
 enum { BASE = 0x10000000, ROOM = 0x4000 };
 
@@ -59,7 +60,7 @@ static void open_space(struct space *space) {
     struct cf_err err;
     assert_int_equal(cf_core_open(NULL, synth_fd(space->synth), "toy", NULL, &space->core, &err),
                      0);
-    assert_int_equal(cf_mem_new(NULL, space->core, &space->mem, &err), 0);
+    assert_int_equal(whole_mem(NULL, space->core, &space->mem, &err), 0);
     assert_int_equal(cf_modules_new(space->mem, &space->modules, &err), 0);
     assert_int_equal(
         cf_symbols_open(NULL, space->mem, space->modules, &space->options, &space->symbols, &err),

@@ -72,9 +72,7 @@ static void the_environment_says_why_and_mp_says_what(void **state) {
     synth_put_u32(fake.synth, fake.mp + fake.par->no_dyn_threshold, 1);
     fake_open(&fake);
     assert_int_equal(cf_environ_read(fake.mem, &env, NULL), CF_OK);
-    assert_true(cf_environ_found(env));
-    assert_int_equal(cf_environ_nr(env), 4);
-    assert_string_equal(cf_environ_entry(env, 0), "HOME=/");
+    assert_string_equal(cf_environ_value(env, "HOME"), "/");
     assert_string_equal(cf_environ_value(env, "MALLOC_ARENA_MAX"), "3");
     assert_null(cf_environ_value(env, "MALLOC_ARENA"));
     cf_tunables_read(fake.m, env, &tunables);
@@ -116,8 +114,6 @@ static void a_core_without_the_block_has_no_environment(void **state) {
     fake_build(&fake);
     fake_open(&fake);
     assert_int_equal(cf_environ_read(fake.mem, &env, NULL), CF_OK);
-    assert_false(cf_environ_found(env));
-    assert_int_equal(cf_environ_nr(env), 0);
     assert_null(cf_environ_value(env, "HOME"));
     cf_environ_free(env);
     fake_close(&fake);

@@ -14,6 +14,7 @@
 #include "mem/mem.h"
 #include "ptmalloc/chunkmap_build.h"
 #include "synth.h"
+#include "whole_mem.h"
 
 enum { CODE = 0x400000, DATA = 0x500000, HEAP = 0x1000000, HEAP_BYTES = 0x10000, CHUNKS_MAX = 64 };
 
@@ -79,7 +80,7 @@ static void settle(struct world *w) {
     struct cf_heap heap = {.start = HEAP, .first_chunk = HEAP, .end = w->next,
                            .chunks_end = w->next, .reserved_end = w->next};
     assert_int_equal(cf_core_open(NULL, synth_fd(w->synth), "synth", NULL, &w->core, &err), CF_OK);
-    assert_int_equal(cf_mem_new(NULL, w->core, &w->mem, &err), CF_OK);
+    assert_int_equal(whole_mem(NULL, w->core, &w->mem, &err), CF_OK);
     assert_int_equal(cf_chunkmap_new(8, &w->map, NULL), CF_OK);
     assert_int_equal(cf_chunkmap_add_heap(w->map, &heap, NULL), CF_OK);
     assert_int_equal(cf_chunkmap_seal_heaps(w->map, NULL), CF_OK);
