@@ -55,6 +55,39 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_owner', 'example_address', 'address', 'Header of a chunk that it keeps alive.'),
 ('v_owner', 'example_address_hex', 'hex', 'example_address as text.');
 
+CREATE TABLE leak_group (
+    group_id INTEGER PRIMARY KEY,
+    type TEXT,
+    size_bytes INTEGER NOT NULL,
+    leaders INTEGER NOT NULL,
+    chunks INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    points_to TEXT,
+    example_address INTEGER NOT NULL
+);
+
+CREATE VIEW v_leak_group AS
+SELECT group_id, 'definite' AS grade, type, size_bytes, leaders, chunks, bytes, points_to,
+       example_address, printf('0x%x', example_address) AS example_address_hex
+FROM leak_group;
+
+INSERT INTO doc (object, "column", unit, text) VALUES
+('v_leak_group', '', '', 'The chunks of v_leak as leaks: a row for all leaders of one type and size that point into the same module, with what hangs on them. Leaders are the fewest chunks from which all that is leaked can be reached; of a ring it is the first by address. A chunk that hangs on several leaders counts for one of them: the sums of chunks and bytes are those of v_leak. The one with the most bytes first.'),
+('v_leak_group', 'group_id', 'id', 'Number of the row.'),
+('v_leak_group', 'grade', 'text', 'definite: no root and no reached live chunk has a word that points at it.'),
+('v_leak_group', 'type', 'text', 'What the leaders are; NULL: only their size is known.'),
+('v_leak_group', 'size_bytes', 'bytes', 'Size of a leader''s chunk, header included.'),
+('v_leak_group', 'leaders', 'chunks', 'How many there are: how often it was lost.'),
+('v_leak_group', 'chunks', 'chunks', 'Leaders and what hangs on them.'),
+('v_leak_group', 'bytes', 'bytes', 'All of these together.'),
+('v_leak_group', 'points_to', 'text', 'What the first word of a leader that leads into a module leads to: symbol and module, or module; NULL: none does.'),
+('v_leak_group', 'example_address', 'address', 'Header of the first leader.'),
+('v_leak_group', 'example_address_hex', 'hex', 'example_address as text.');
+
+INSERT INTO example_query (title, sql) VALUES
+('Which leaks are there?',
+ 'SELECT type, size_bytes, leaders, chunks, bytes, points_to, example_address_hex FROM v_leak_group ORDER BY bytes DESC LIMIT 10');
+
 INSERT INTO example_query (title, sql) VALUES
 ('Whose memory is it?',
  'SELECT kind, name, chunks, bytes FROM v_owner WHERE kind NOT IN (''type'', ''module'') ORDER BY bytes DESC LIMIT 10');

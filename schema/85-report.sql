@@ -269,3 +269,34 @@ INSERT INTO example_query (title, sql) VALUES
  'SELECT arena_id, resident_bytes, live_percent, releasable_bytes, pinned_bytes, top_pin FROM v_arena_waste LIMIT 20'),
 ('What can be done, and what would it give back?',
  'SELECT advice, gives_back_bytes, exactness FROM v_advice');
+
+CREATE VIEW v_live_owner AS
+SELECT kind, name, chunks, bytes, resident_bytes,
+       100.0 * bytes / nullif((SELECT live_bytes FROM v_fact), 0) AS percent,
+       example_address_hex
+FROM v_owner WHERE kind NOT IN ('type', 'module') ORDER BY bytes DESC;
+
+INSERT INTO doc (object, "column", unit, text) VALUES
+('v_live_owner', '', '', 'v_owner without types and modules: each live chunk that is reached counts in one row. What keeps the most first.'),
+('v_live_owner', 'kind', 'text', 'As in v_owner.'),
+('v_live_owner', 'name', 'text', 'As in v_owner.'),
+('v_live_owner', 'chunks', 'chunks', 'Live chunks that it keeps alive.'),
+('v_live_owner', 'bytes', 'bytes', 'Their bytes, headers included.'),
+('v_live_owner', 'resident_bytes', 'bytes', 'Of these, resident; NULL: not known.'),
+('v_live_owner', 'percent', 'percent', 'bytes of all live bytes.'),
+('v_live_owner', 'example_address_hex', 'hex', 'Header of a chunk that it keeps alive.');
+
+CREATE VIEW v_lost AS
+SELECT size_bytes, type, iif(type IS NULL, points_to, NULL) AS points_to, leaders, chunks, bytes,
+       example_address_hex
+FROM v_leak_group ORDER BY bytes DESC;
+
+INSERT INTO doc (object, "column", unit, text) VALUES
+('v_lost', '', '', 'v_leak_group as a report shows it, the most bytes first.'),
+('v_lost', 'size_bytes', 'bytes', 'Size of a leader''s chunk.'),
+('v_lost', 'type', 'text', 'What the leaders are; NULL: only their size is known.'),
+('v_lost', 'points_to', 'text', 'What a leader without a type leads to in a module.'),
+('v_lost', 'leaders', 'chunks', 'How often it was lost.'),
+('v_lost', 'chunks', 'chunks', 'Leaders and what hangs on them.'),
+('v_lost', 'bytes', 'bytes', 'All of these together.'),
+('v_lost', 'example_address_hex', 'hex', 'Header of the first leader.');

@@ -216,6 +216,18 @@ FROM (SELECT CASE kind WHEN 'stack' THEN 'the stack of ' || name
                        ELSE name END AS name, bytes
     FROM owner WHERE kind NOT IN ('type', 'module', 'shared') ORDER BY bytes DESC LIMIT 1) h;
 
+UPDATE fact SET leak_groups = (SELECT count(*) FROM leak_group);
+UPDATE fact SET first_leak_name = coalesce(CASE g.type WHEN '(text)' THEN 'texts'
+        WHEN '(array of pointers)' THEN 'arrays of pointers' ELSE g.type END, printf('chunks of %d bytes', g.size_bytes)
+                                               || coalesce(' that point to ' || g.points_to, '')),
+    first_leak_leaders = g.leaders, first_leak_bytes = g.bytes,
+    first_leak_call = 'bpftrace -p PID -e ''uprobe:' || l.path || ':malloc /arg0 > '
+        || max(0, g.size_bytes - 3 * l.word) || ' && arg0 <= ' || (g.size_bytes - l.word)
+        || '/ { @[ustack] = count(); }'''
+FROM (SELECT * FROM leak_group ORDER BY group_id LIMIT 1) g,
+     (SELECT nullif((SELECT value FROM meta WHERE key = 'libc_path'), '') AS path,
+             (SELECT value FROM meta WHERE key = 'word_bits') / 8 AS word) l;
+
 -- What pins pages and tops.
 UPDATE fact SET pinner_size = p.size_bytes, pinner_chunks = p.chunks, pinner_bytes = p.pinned_bytes,
     pinner_type = iif(p.type IN (SELECT type FROM type WHERE evidence IN ('text', 'pointers')),

@@ -146,6 +146,8 @@ int cf_holding_find(const struct cf_context *ctx, const struct cf_holding_input 
         status = cf_size_types_count(ctx, &holding->sizes, types, &input->reach->ranks, err);
     if (status == CF_OK)
         status = find_paths(ctx, input, holding, err);
+    if (status == CF_OK)
+        status = cf_leak_groups_find(ctx, &holding->labels, &holding->leaks, err);
     if (status != CF_OK || holding->dominators.nr == 0)
         return status;
     return find_owners(ctx, input, holding, err);
@@ -156,6 +158,7 @@ void cf_holding_fini(struct cf_holding *holding) {
     cf_asking_fini(&holding->asking);
     cf_size_types_fini(&holding->sizes);
     cf_groups_fini(&holding->groups);
+    cf_leak_groups_fini(&holding->leaks);
     cf_owners_fini(&holding->owners);
     cf_sharing_fini(&holding->sharing);
     cf_preorder_fini(&holding->preorder);

@@ -13,6 +13,7 @@
 #include "holders/groups.h"
 #include "holders/holders.h"
 #include "holders/labels.h"
+#include "holders/leakgroups.h"
 #include "holders/owners.h"
 #include "mem/mem.h"
 #include "reach/dominators.h"
@@ -42,6 +43,7 @@ struct cf_holding {
     struct cf_owners_input owning;   /* what the owners stand on, for their names */
     struct cf_retained retained;
     struct cf_groups groups;
+    struct cf_leak_groups leaks;
     char no_dominators[1024]; /* why they could not be found; "" */
 };
 

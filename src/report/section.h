@@ -103,6 +103,8 @@ enum cf_report_place { CF_ANYWHERE, CF_ON_A_PAGE, CF_IN_TEXT };
     SECTION(verdict, CF_ANYWHERE)                                                                  \
     SECTION(rss, CF_ANYWHERE)                                                                      \
     SECTION(waste, CF_ANYWHERE)                                                                    \
+    SECTION(leaks, CF_ANYWHERE)                                                                    \
+    SECTION(owners, CF_ANYWHERE)                                                                   \
     SECTION(types, CF_IN_TEXT)                                                                     \
     SECTION(evidence, CF_ANYWHERE)                                                                 \
     SECTION(budget, CF_ANYWHERE)                                                                   \
@@ -111,7 +113,6 @@ enum cf_report_place { CF_ANYWHERE, CF_ON_A_PAGE, CF_IN_TEXT };
     SECTION(map, CF_ON_A_PAGE)                                                                     \
     SECTION(pins, CF_ANYWHERE)                                                                     \
     SECTION(holes, CF_ANYWHERE)                                                                    \
-    SECTION(leaks, CF_ANYWHERE)                                                                    \
     SECTION(tunables, CF_ANYWHERE)                                                                 \
     SECTION(types, CF_ON_A_PAGE)                                                                   \
     SECTION(threads, CF_ON_A_PAGE)                                                                 \

@@ -55,6 +55,36 @@ int cf_report_types(struct cf_report *report, struct cf_err *err) {
     return cf_report_table(report, section, query, NULL, NULL, err);
 }
 
+/* ---- By whose they are. ---- */
+
+static const struct cf_column owner_columns[] = {
+    {"kind", "kind", CF_UNIT_TEXT, 0},
+    {"whose", "name", CF_UNIT_TEXT, 0},
+    {"chunks", "chunks", CF_UNIT_COUNT, 0},
+    {"bytes", "bytes", CF_UNIT_BYTES, 0},
+    {"resident", "resident_bytes", CF_UNIT_BYTES, CF_IS_DETAIL | CF_IS_RESIDENCY},
+    {"share", "percent", CF_UNIT_PERCENT, 0},
+    {"one of them", "example_address_hex", CF_UNIT_TEXT, CF_IS_DETAIL},
+};
+
+/* All bytes are of live chunks, and each is in one row. */
+static const struct cf_query owner_query = {
+    .sql = "SELECT * FROM v_live_owner",
+    .columns = owner_columns,
+    .nr_columns = sizeof owner_columns / sizeof owner_columns[0],
+    .rows = 5,
+};
+
+/* Where it is not live chunks that explain what is in memory, a page has room for it. */
+int cf_report_owners(struct cf_report *report, struct cf_err *err) {
+    if (!report->is_page && (!cf_report_has_heap(report) || (cf_report_is_brief(report) &&
+                                                             !cf_report_is_live_much(report))))
+        return CF_OK;
+    struct cf_section *section =
+        cf_doc_section(report->doc, "owners", "Whose memory it is: what each keeps alive alone");
+    return cf_report_table(report, section, &owner_query, NULL, NULL, err);
+}
+
 /* ---- By size. ---- */
 
 static const struct cf_column size_columns[] = {

@@ -27,9 +27,12 @@
 #define MOSTLY_OUTSIDE                                                                             \
     "outside_bytes >= 16 * " MIB " AND heap_percent < 40"                                        \
     " AND coalesce(leaked_bytes, 0) < outside_bytes"
+#define FIRST_LEAK                                                                                 \
+    "[{first_leak_bytes:bytes} of it was lost with {first_leak_leaders:count} "                    \
+    "{first_leak_name:text}. ]"
 #define MUCH_LEAKED                                                                                \
     "examined = 1 AND leaked_bytes >= " MIB " AND leak_percent >= 10"                            \
-    " AND leaked_bytes * 4 >= coalesce(heap_resident_bytes, mapped_bytes)"                       \
+    " AND leaked_bytes * 5 >= coalesce(heap_resident_bytes, mapped_bytes)"                       \
     " AND leaked_bytes >= coalesce(retained_free_bytes, 0) / 2"
 #define MANY_ARENAS                                                                                \
     "used_arenas >= 9 AND arena_fixed_bytes >= 2 * " MIB                                         \
@@ -292,10 +295,12 @@ const struct cf_rule cf_rules[] = {
         .title = "LEAK: nothing points to {leaked_bytes:bytes}" IN_SPACE " in {leak_chunks:count} "
                  "live chunk{leak_chunks:s}, {leak_percent:percent} of all that is live.",
         .detail = "[{leak_hung_chunks:count} of them {leak_hung_chunks:is} held by others of them "
-                  "alone. ]Free memory that glibc keeps is {retained_free_bytes:amount}, and "
-                  TRIM_NOW ". Old pointer values may hide more. " UNSEEN_ROOTS,
-        .advice = "Find who allocates chunks of these sizes and drops the last pointer to them",
-        .sql = "SELECT * FROM v_leak ORDER BY bytes DESC",
+                  "alone. ]" FIRST_LEAK
+                  "Free memory that glibc keeps is {retained_free_bytes:amount}, and " TRIM_NOW
+                  ". Old pointer values may hide more. " UNSEEN_ROOTS,
+        .advice = "Find who allocates them and drops the last pointer to them[, in a running "
+                  "process: {first_leak_call:text}]",
+        .sql = "SELECT * FROM v_leak_group ORDER BY bytes DESC",
     },
     {
         .code = "cached", .verdict = "cached", .severity = "warning",
@@ -563,7 +568,7 @@ const struct cf_rule cf_rules[] = {
         .bytes = "leaked_bytes", .confidence = LEAK_EVIDENCE, .exactness = "'at-least'",
         .title = "Nothing points to {leaked_bytes:bytes}" IN_SPACE " in {leak_chunks:count} live "
                  "chunk{leak_chunks:s}",
-        .detail = "Too little to explain the memory, but it may grow.",
+        .detail = FIRST_LEAK "Too little to explain the memory, but it may grow.",
         .advice = NULL,
         .sql = "SELECT * FROM v_leak ORDER BY bytes DESC",
     },

@@ -99,8 +99,33 @@ static int add_owners(struct cf_db *db, const struct cf_holding *holding, struct
     return status;
 }
 
+static int add_leak_groups(struct cf_db *db, const struct cf_holding *holding,
+                           struct cf_err *err) {
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    int status = cf_insert_begin(&in, db, "leak_group",
+                                 "type, size_bytes, leaders, chunks, bytes, points_to,"
+                                 " example_address",
+                                 err);
+    for (size_t i = 0; i < holding->leaks.rows.len && status == CF_OK; i++) {
+        const struct cf_leak_group *group = &holding->leaks.rows.items[i];
+        char target[CF_LABEL_BYTES];
+        cf_leak_group_target(&holding->labels, group, target, sizeof target);
+        cf_insert_text(&in, cf_types_name(holding->labels.types, group->type));
+        cf_insert_u64(&in, group->size_bytes);
+        cf_insert_u64(&in, group->leaders);
+        cf_insert_u64(&in, group->chunks);
+        cf_insert_u64(&in, group->bytes);
+        cf_insert_text(&in, target[0] != '\0' ? target : NULL);
+        cf_insert_u64(&in, group->example);
+        status = cf_insert_row(&in, err);
+    }
+    return status;
+}
+
 int cf_rows_holders(struct cf_db *db, const struct cf_holding *holding, struct cf_err *err) {
     int status = add_paths(db, holding, err);
+    if (status == CF_OK)
+        status = add_leak_groups(db, holding, err);
     return status == CF_OK ? add_owners(db, holding, err) : status;
 }
 

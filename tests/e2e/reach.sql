@@ -35,3 +35,17 @@ FROM (SELECT size_bytes, sum(chunks) chunks FROM v_size_class WHERE state IN ('l
 LEFT JOIN (SELECT size_bytes, sum(chunks) chunks FROM v_size_type GROUP BY size_bytes) b
      USING (size_bytes)
 WHERE (SELECT count(*) FROM v_size_type) > 0 AND b.chunks IS NOT a.chunks;
+
+--- leaks as groups add up to v_leak
+SELECT g.chunks, l.chunks, g.bytes, l.bytes
+FROM (SELECT total(chunks) AS chunks, total(bytes) AS bytes FROM v_leak_group) g,
+     (SELECT total(chunks) AS chunks, total(bytes) AS bytes FROM v_leak) l
+WHERE g.chunks <> l.chunks OR g.bytes <> l.bytes;
+
+--- owners add up to what is reached, and have no more in memory than they have
+SELECT o.chunks, c.chunks, o.bytes, c.bytes
+FROM (SELECT total(chunks) AS chunks, total(bytes) AS bytes, count(*) AS rows FROM v_live_owner) o,
+     (SELECT count(*) AS chunks, total(size_bytes) AS bytes FROM v_chunk WHERE reachable = 1) c
+WHERE o.rows < 1000 AND o.rows > 0 AND (o.chunks <> c.chunks OR o.bytes <> c.bytes)
+UNION ALL
+SELECT chunks, 0, bytes, resident_bytes FROM v_owner WHERE resident_bytes NOT BETWEEN 0 AND bytes;
