@@ -250,6 +250,15 @@ FROM (SELECT sum(one) AS one, sum(ten) AS ten, sum(hundred) AS hundred,
         count(*) FILTER (WHERE rank = 1) AS tops
         FROM top_pin GROUP BY arena_id)) u;
 
+UPDATE fact SET top_pin_size = t.size_bytes, top_pin_bytes = t.returned_bytes,
+    top_pin_words = '(' || coalesce(t.type || ', ', '') || 'malloc returned ' ||
+        t.user_address_hex || coalesce(', hangs on ' || t.held_by, '') || ')'
+FROM (SELECT * FROM v_top_pin WHERE rank = 1 ORDER BY returned_bytes DESC LIMIT 1) t
+WHERE t.returned_bytes * 2 >= retained_free_bytes;
+
+UPDATE fact SET top_pins_bytes = unlock_1_bytes
+WHERE top_pin_size IS NULL AND unlock_1_bytes * 2 >= retained_free_bytes;
+
 -- What is not malloc's.
 UPDATE fact SET foreign_kind = f.kind, foreign_label = f.label, foreign_bytes = f.resident
 FROM (SELECT kind, label, sum(resident_bytes) AS resident
@@ -428,11 +437,7 @@ UPDATE fact SET
     small_leak_bytes = iif(unpaid_leak_bytes IS NULL AND leaked_bytes * 20 <
                            max(coalesce(heap_resident_bytes, mapped_bytes, 0), 1310720),
                            leaked_bytes, NULL),
-    main_pinner_size = iif(pinner_bytes * 2 >= pinned_bytes, pinner_size, NULL),
-    main_pinner_type = iif(pinner_bytes * 2 >= pinned_bytes, pinner_type, NULL),
-    main_pinner_holder = iif(pinner_bytes * 2 >= pinned_bytes,
-        iif(pinner_held_by LIKE 'stack of %' OR pinner_held_by LIKE 'registers of %', 'the ', '')
-        || pinner_held_by, NULL),
+    main_pinned_bytes = iif(pinned_bytes * 50 >= retained_free_bytes, pinned_bytes, NULL),
     spare_arenas = max(used_arenas - 2, 0),
     compact_bytes = heap_resident_bytes - live_resident_bytes;
 
@@ -442,3 +447,14 @@ UPDATE fact SET main_size = iif(big_percent >= 50, big_size, NULL),
     main_size_percent = iif(big_percent >= 50, big_percent, NULL),
     many_sizes_percent = iif(big_percent < 50, big_percent, NULL)
 WHERE live_bytes * 20 >= coalesce(heap_resident_bytes, mapped_bytes);
+
+UPDATE fact SET main_pinner_size = pinner_size, main_pinner_type = pinner_type,
+    main_pinner_holder =
+        iif(pinner_held_by LIKE 'stack of %' OR pinner_held_by LIKE 'registers of %', 'the ', '')
+        || pinner_held_by
+WHERE pinner_bytes * 2 >= main_pinned_bytes;
+
+UPDATE fact SET pinning_holder = h.name, pinning_holder_chunks = h.chunks
+FROM (SELECT iif(kind = 'global', 'global ', '') || name AS name, chunks FROM owner
+      WHERE kind IN ('global', 'runtime', 'mapping') ORDER BY chunks DESC, name LIMIT 1) h
+WHERE main_pinned_bytes IS NOT NULL AND main_pinner_size IS NULL AND h.chunks * 2 >= live_chunks;

@@ -105,9 +105,16 @@
     "systrim, heap_trim). A bound: what waits in thread caches stays, and the last few of each "   \
     "size that are freed go there."
 #define PINNED                                                                                     \
-    "[; {pinned_bytes:bytes} is pinned by {pinning_chunks:count} live chunk{pinning_chunks:s} on " \
-    "the same pages][, most of it by those of {main_pinner_size:bytes}]"       \
-    "[ ({main_pinner_type:text})][, one of which hangs on {main_pinner_holder:text}]"
+    "[; {main_pinned_bytes:bytes} is pinned by {pinning_chunks:count} live "                       \
+    "chunk{pinning_chunks:s} on the same pages]"                                                   \
+    "[, most of it by those of {main_pinner_size:bytes}]"                                          \
+    "[ ({main_pinner_type:text})][, one of which hangs on {main_pinner_holder:text}]"              \
+    "[; {pinning_holder_chunks:count} of all {live_chunks:count} live chunks hang on "             \
+    "{pinning_holder:text} alone]."                                                                \
+    "[ Below the top stands one live chunk of {top_pin_size:bytes} {top_pin_words:text}: without " \
+    "it free() would give back {top_pin_bytes:bytes} by itself.]"                                  \
+    "[ Without the topmost live chunk of each of {pinned_tops:count} arenas free() would give "    \
+    "back {top_pins_bytes:bytes} by itself.]"
 
 const struct cf_rule cf_rules[] = {
     /* Verdicts, the first that speaks wins. */
@@ -335,8 +342,8 @@ const struct cf_rule cf_rules[] = {
         .title = "FRAGMENTED: {retained_free_bytes:bytes} of {heap_resident_bytes:bytes} resident "
                  "heap is free, and {stuck_bytes:bytes} of it cannot go back: what is live or "
                  "cached stands on the same pages.",
-        .detail = NO_LEAK TRIM_NOW PINNED "." IDLE
-                  "[ {cache_pinned_bytes:Amount} is kept by cached chunks alone.]",
+        .detail = NO_LEAK TRIM_NOW PINNED IDLE
+                  "[ {cache_pinned_bytes:bytes} is kept by cached chunks alone.]",
         .advice = NULL,
         .sql = "SELECT * FROM v_page_keeper WHERE arena_id IS NULL ORDER BY dead_bytes DESC",
     },
@@ -347,7 +354,7 @@ const struct cf_rule cf_rules[] = {
         .title = "FREED, AND HELD IN TOPS: {retained_free_bytes:bytes} of "
                  "{heap_resident_bytes:bytes} resident heap is free, {top_resident_bytes:bytes} "
                  "of it at the upper ends of arenas, where malloc_trim(0) does not reach.",
-        .detail = NO_LEAK TRIM_NOW PINNED "." IDLE
+        .detail = NO_LEAK TRIM_NOW PINNED IDLE
                   " free() gives back the top of a thread's arena only beyond "
                   "trim_threshold[ ({trim_threshold:bytes} here)].",
         .advice = "MALLOC_TRIM_THRESHOLD_=131072 (or mallopt(M_TRIM_THRESHOLD, 131072)) keeps the "
@@ -360,7 +367,7 @@ const struct cf_rule cf_rules[] = {
         .bytes = "retained_free_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
         .title = "FREED BUT NOT RETURNED: {retained_free_bytes:bytes} of "
                  "{heap_resident_bytes:bytes} resident heap is free memory that glibc still holds.",
-        .detail = NO_LEAK TRIM_NOW PINNED "." IDLE,
+        .detail = NO_LEAK TRIM_NOW PINNED IDLE,
         .advice = NULL,
         .sql = "SELECT * FROM v_waterfall",
     },

@@ -241,6 +241,37 @@ static const struct worth {
      "UPDATE budget SET resident_bytes = 5 << 20 WHERE kind LIKE 'malloc%';"
      "INSERT INTO tcache VALUES (16, 0, 0, 9, 4000000)",
      "code = 'cached'", 0},
+    /* what pins little of what is free is no cause; one chunk that holds down half of it is */
+    {{NULL, 1, 3, 50, 10, 0, 1, 0},
+     "INSERT INTO page_pin VALUES (0, 80, 'Order', 9, 720, 10 << 20, 16, 'global g_all (x) -> y')",
+     "finding_id = 1 AND detail LIKE '%; 10.0 MiB is pinned by 9 live chunks on the same pages, "
+     "most of it by those of 80 B (Order), one of which hangs on global g_all (x).'", 1},
+    {{NULL, 1, 3, 60, 1, 0, 1, 0},
+     "INSERT INTO page_pin VALUES (0, 80, 'Order', 9, 720, 1 << 20, 16, 'global g_all (x) -> y')",
+     "finding_id = 1 AND detail NOT LIKE '%pinned%' AND detail NOT LIKE '%Order%'", 1},
+    {{NULL, 1, 3, 50, 10, 0, 1, 0},
+     "INSERT INTO page_pin VALUES (0, 80, 'Order', 9, 720, 1 << 20, 16, NULL);"
+     "INSERT INTO owner (kind, name, chunks, bytes, example_address) VALUES"
+     " ('type', 'Order', 9, 90, 16), ('global', 'g_orders (x)', 7, 70, 16);"
+     "UPDATE arena SET live_chunks = 10",
+     "finding_id = 1 AND detail LIKE '%; 10.0 MiB is pinned by 9 live chunks on the same pages; 7 "
+     "of all 10 live chunks hang on global g_orders (x) alone.'", 1},
+    {{NULL, 1, 3, 60, 0, 0, 1, 0},
+     "INSERT INTO top_pin VALUES (0, 1, 0, 4096, 112, 0, 0, 0, 31 << 20, NULL, 'global g_one (x)');"
+     "INSERT INTO meta VALUES ('word_bits', 64)",
+     "finding_id = 1 AND detail LIKE '% Below the top stands one live chunk of 112 B (malloc "
+     "returned 0x1010, hangs on global g_one (x)): without it free() would give back 31.0 MiB by "
+     "itself.'", 1},
+    {{NULL, 2, 3, 60, 0, 0, 1, 0},
+     "INSERT INTO top_pin VALUES (0, 1, 0, 4096, 112, 0, 0, 0, 20 << 20, NULL, NULL),"
+     " (1, 1, 0, 8192, 112, 0, 0, 0, 12 << 20, NULL, NULL);"
+     "INSERT INTO meta VALUES ('word_bits', 64)",
+     "finding_id = 1 AND detail LIKE '% Without the topmost live chunk of each of 2 arenas free() "
+     "would give back 32.0 MiB by itself.' AND detail NOT LIKE '%Below the top%'", 1},
+    {{NULL, 1, 3, 60, 0, 0, 1, 0},
+     "INSERT INTO top_pin VALUES (0, 1, 0, 4096, 112, 0, 0, 0, 29 << 20, NULL, NULL);"
+     "INSERT INTO meta VALUES ('word_bits', 64)",
+     "finding_id = 1 AND detail NOT LIKE '%top%'", 1},
     /* caches are no cost of arenas, and a verdict where they hold half of the heap */
     {{NULL, 40, 1, 0, 0, 0, 1, 0},
      "UPDATE waste SET bytes = 4 << 20, tcache_bytes = 4 << 20 WHERE class = 'cached';"
