@@ -93,7 +93,7 @@ SELECT kind, name, place, is_used, reason FROM side_file ORDER BY side_file_id;
 INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_side_file', '', '', 'One row for each side file with the kernel''s own count: what an option names, and what was found with the core without being asked for.'),
 ('v_side_file', 'kind', 'text', 'smaps, smaps_rollup, cgroup (one row for all files of a group).'),
-('v_side_file', 'name', 'text', 'Its path, or its name in the archive; of a cgroup the first of its files, or the folder that was named.'),
+('v_side_file', 'name', 'text', 'Its path, or its name in the archive; of a cgroup''s files what their names have in common, or what was named.'),
 ('v_side_file', 'place', 'text', 'named (by an option), beside the core, in the archive.'),
 ('v_side_file', 'is_used', '0/1', '0: it was found, and is damaged or not of this process.'),
 ('v_side_file', 'reason', 'text', 'Why it is not used; NULL: it is.');

@@ -456,5 +456,5 @@ WHERE pinner_bytes * 2 >= main_pinned_bytes;
 
 UPDATE fact SET pinning_holder = h.name, pinning_holder_chunks = h.chunks
 FROM (SELECT iif(kind = 'global', 'global ', '') || name AS name, chunks FROM owner
-      WHERE kind IN ('global', 'runtime', 'mapping') ORDER BY chunks DESC, name LIMIT 1) h
+      WHERE kind IN ('global', 'runtime') ORDER BY chunks DESC, name LIMIT 1) h
 WHERE main_pinned_bytes IS NOT NULL AND main_pinner_size IS NULL AND h.chunks * 2 >= live_chunks;

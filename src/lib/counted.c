@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/context.h"
 #include "base/err.h"
 #include "base/texts.h"
@@ -60,7 +61,16 @@ struct finding {
 /* `why` NULL: it is used. */
 static int note_found(const struct finding *finding, const struct cf_side *side, const char *why,
                       struct cf_err *err) {
-    int status = add_note(finding->counted, kind_names[side->kind], side->name, why, err);
+    const char *file = cf_cgroup_file_name(cf_base_name(side->name));
+    CF_CLEANUP_FREE char *name = NULL;
+    int bytes = file == NULL || side->kind != CF_SIDE_CGROUP
+                    ? asprintf(&name, "%s", side->name)
+                    : asprintf(&name, "%.*smemory.*", (int)(file - side->name), side->name);
+    if (bytes < 0) {
+        name = NULL;
+        return cf_err_nomem(err, strlen(side->name), "a side file's name");
+    }
+    int status = add_note(finding->counted, kind_names[side->kind], name, why, err);
     if (status != CF_OK)
         return status;
     struct cf_side_note *note =
@@ -69,9 +79,9 @@ static int note_found(const struct finding *finding, const struct cf_side *side,
     note->in_archive = finding->in_archive;
     const char *place = finding->in_archive ? "in the archive" : "beside the core";
     if (why == NULL)
-        cf_log(finding->ctx, "%s %s is used too", side->name, place);
+        cf_log(finding->ctx, "%s %s is used too", name, place);
     else
-        cf_log(finding->ctx, "%s %s is not used: %s", side->name, place, why);
+        cf_log(finding->ctx, "%s %s is not used: %s", name, place, why);
     return CF_OK;
 }
 

@@ -19,7 +19,7 @@
 /* One side file, used or not. */
 struct cf_side_note {
     const char *kind; /* smaps, smaps_rollup, cgroup; static */
-    char *name;       /* owned; of a cgroup the first of its files */
+    char *name;       /* owned; of a cgroup's files "PREFIXmemory.*" */
     bool found;       /* false: an option names it */
     bool in_archive;
     char *refused; /* why it is not used, owned; NULL: it is */

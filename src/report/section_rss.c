@@ -168,8 +168,8 @@ static void add_sentence(struct cf_report *report, void *target, const struct cf
 
 /* The limit itself stands in the headline. */
 static const char kernel_sql[] =
-    "SELECT iif(code = 'by-cgroup', rtrim(detail), title || '.') AS sentence FROM v_finding"
-    " WHERE code IN ('by-smaps', 'by-cgroup') AND sentence <> '' ORDER BY finding_id";
+    "SELECT iif(code = 'by-smaps', title || '.', rtrim(detail)) AS sentence FROM v_finding"
+    " WHERE code IN ('by-smaps', 'by-cgroup', 'cgroup-use') AND sentence <> '' ORDER BY finding_id";
 
 int cf_report_rss(struct cf_report *report, struct cf_err *err) {
     struct rss_line line = {0};

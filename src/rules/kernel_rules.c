@@ -6,6 +6,12 @@
  */
 #include "rules/rules.h"
 
+#define LIMITED "(limit_bytes IS NOT NULL OR coalesce(oom_kills, 0) > 0)"
+#define GROUP_USE                                                                                  \
+    "[The cgroup has {group_bytes_now:bytes} in use. ]"                                            \
+    "[Its most so far is {group_bytes_peak:bytes}. ][Its sockets hold {socket_bytes:bytes}. ]"     \
+    "[Its page cache holds {cache_bytes:bytes}.]"
+
 const struct cf_rule cf_kernel_rules[] = {
     {
         .code = "by-smaps", .severity = "info",
@@ -36,14 +42,20 @@ const struct cf_rule cf_kernel_rules[] = {
     },
     {
         .code = "by-cgroup", .severity = "info",
-        .when = "limit_bytes IS NOT NULL OR oom_kills > 0",
+        .when = LIMITED,
         .bytes = "limit_bytes", .confidence = "'high'", .exactness = "'exact'",
         .title = "[{limit_bytes:bytes} limit][{no_limit:when}No limit is set][, {oom_kills:count} "
                  "kill{oom_kills:s}][; malloc's free memory is {limit_free_percent:percent} of it]",
-        .detail = "[The cgroup has {group_bytes_now:bytes} in use. ]"
-                  "[Its most so far is {group_bytes_peak:bytes}. ]"
-                  "[Its sockets hold {socket_bytes:bytes}. ]"
-                  "[Its page cache holds {cache_bytes:bytes}.]",
+        .detail = GROUP_USE,
+        .sql = "SELECT * FROM v_kernel WHERE source LIKE 'cgroup%'",
+    },
+    {
+        .code = "cgroup-use", .severity = "info",
+        .when = "NOT " LIMITED " AND coalesce(group_bytes_now, group_bytes_peak, socket_bytes,"
+                " cache_bytes) IS NOT NULL",
+        .bytes = "group_bytes_now", .confidence = "'high'", .exactness = "'exact'",
+        .title = "What the cgroup is charged for, beside any limit",
+        .detail = GROUP_USE,
         .sql = "SELECT * FROM v_kernel WHERE source LIKE 'cgroup%'",
     },
     {

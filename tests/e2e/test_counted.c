@@ -205,6 +205,15 @@ static void the_limit_stands_in_the_headline(void **state) {
     put("memory.events", "oom_kill 0\n");
     analyze("--cgroup", group);
     e2e_no_rows(run.db, "SELECT headline FROM v_verdict WHERE headline LIKE '%limit%'");
+    e2e_no_rows(run.db, "SELECT title FROM v_finding WHERE code LIKE '%cgroup%'");
+    /* No limit and no kill: what the group has is said all the same. */
+    put("memory.current", "418381824\n");
+    put("memory.stat", "anon 377487360\nfile 9437184\nsock 12582912\n");
+    analyze("--cgroup", group);
+    e2e_no_rows(run.db, "SELECT headline FROM v_verdict WHERE headline LIKE '%limit%'");
+    e2e_no_rows(run.db, "SELECT count(*) AS n FROM v_finding WHERE code = 'cgroup-use' AND detail ="
+                        " 'The cgroup has 399.0 MiB in use. Its sockets hold 12.0 MiB. Its page"
+                        " cache holds 9.0 MiB.' HAVING n <> 1");
     shell("rm -r group");
     e2e_end(&run);
 }
