@@ -39,12 +39,11 @@ FROM (SELECT
     FROM meta) m;
 
 UPDATE fact SET arena_max = t.arena_max, trim_threshold = t.trim_threshold,
-    mmap_threshold = t.mmap_threshold, mmap_threshold_source = t.source
+    mmap_threshold = t.mmap_threshold
 FROM (SELECT
     CAST(max(value) FILTER (WHERE name = 'arena_max') AS INTEGER) AS arena_max,
     CAST(max(value) FILTER (WHERE name = 'trim_threshold') AS INTEGER) AS trim_threshold,
-    CAST(max(value) FILTER (WHERE name = 'mmap_threshold') AS INTEGER) AS mmap_threshold,
-    max(source) FILTER (WHERE name = 'mmap_threshold') AS source
+    CAST(max(value) FILTER (WHERE name = 'mmap_threshold') AS INTEGER) AS mmap_threshold
     FROM tunable) t;
 
 UPDATE fact SET threads = (SELECT count(*) FROM thread),
@@ -62,16 +61,15 @@ FROM (SELECT
     FROM budget) b;
 
 UPDATE fact SET arenas = a.arenas, used_arenas = coalesce(a.used, 0), idle_arenas = a.idle,
-    heaps = coalesce(a.heaps, 0), mapped_bytes = a.mapped, reserved_bytes = a.reserved,
+    heaps = coalesce(a.heaps, 0), mapped_bytes = a.mapped,
     live_bytes = coalesce(a.live, 0) + m.bytes, live_chunks = coalesce(a.live_chunks, 0) + m.chunks,
-    dead_bytes = a.dead, tcache_bytes = a.tcache, main_top_bytes = a.main_top,
+    dead_bytes = a.dead, tcache_bytes = a.tcache,
     bare_arenas = a.bare
 FROM (SELECT count(*) AS arenas, sum(coalesce(system_bytes, mapped_bytes) > 0) AS used,
     sum(NOT is_main AND coalesce(threads, attached_threads) = 0) AS idle,
-    sum(heaps) AS heaps, sum(mapped_bytes) AS mapped, sum(reserved_bytes) AS reserved,
+    sum(heaps) AS heaps, sum(mapped_bytes) AS mapped,
     sum(live_bytes) AS live, sum(live_chunks) AS live_chunks,
     sum(hole_bytes + top_bytes) AS dead, sum(tcache_bytes) AS tcache,
-    sum(iif(is_main, top_bytes, 0)) AS main_top,
     count(*) FILTER (WHERE is_main AND address IS NULL) AS bare
     FROM arena) a,
     (SELECT coalesce(sum(chunks), 0) AS chunks, coalesce(sum(bytes), 0) AS bytes
@@ -96,7 +94,7 @@ UPDATE fact SET live_resident_bytes = w.live + mmapped_resident_bytes,
     top_resident_bytes = w.top,
     stuck_bytes = w.pinned + w.top + w.cached + w.cache_pinned + w.edge,
     cached_bytes = w.cached, tcache_resident_bytes = w.tcache, cache_pinned_bytes = w.cache_pinned,
-    top_cached_bytes = w.top + w.cached, edge_bytes = w.edge, arena_fixed_bytes = w.fixed
+    edge_bytes = w.edge, arena_fixed_bytes = w.fixed
 FROM (SELECT sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'live') AS live,
     sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'releasable') AS releasable,
     sum(bytes) FILTER (WHERE arena_id IS NULL AND class = 'pinned') AS pinned,
@@ -195,14 +193,14 @@ UPDATE fact SET big_type = iif(t.type IN (SELECT type FROM type WHERE evidence I
 FROM (SELECT type FROM size_type WHERE size_bytes = (SELECT big_size FROM fact)
     ORDER BY chunks DESC, type LIMIT 1) t;
 
-UPDATE fact SET kind_name = k.name, kind_chunks = k.chunks, kind_bytes = k.bytes,
+UPDATE fact SET kind_bytes = k.bytes,
     kind_phrase = CASE k.evidence WHEN 'text' THEN 'text'
         WHEN 'pointers' THEN 'arrays of pointers'
         WHEN 'owner' THEN 'in ' || k.name || 's'
         ELSE CASE WHEN k.memory_bytes = k.bytes THEN 'memory of ' || k.name
                   WHEN k.memory_bytes * 20 >= k.bytes THEN 'of type ' || k.name || ', or hangs on such'
                   ELSE 'of type ' || k.name END END
-FROM (SELECT coalesce(memory_of, type) AS name, sum(chunks) AS chunks, sum(bytes) AS bytes,
+FROM (SELECT coalesce(memory_of, type) AS name, sum(bytes) AS bytes,
     total(bytes) FILTER (WHERE memory_of IS NOT NULL) AS memory_bytes,
     max(evidence) FILTER (WHERE memory_of IS NULL) AS evidence
     FROM type WHERE type IS NOT NULL
@@ -216,7 +214,6 @@ FROM (SELECT CASE kind WHEN 'stack' THEN 'the stack of ' || name
                        ELSE name END AS name, bytes
     FROM owner WHERE kind NOT IN ('type', 'module', 'shared') ORDER BY bytes DESC LIMIT 1) h;
 
-UPDATE fact SET leak_groups = (SELECT count(*) FROM leak_group);
 UPDATE fact SET first_leak_name = coalesce(CASE g.type WHEN '(text)' THEN 'texts'
         WHEN '(array of pointers)' THEN 'arrays of pointers' ELSE g.type END, printf('chunks of %d bytes', g.size_bytes)
                                                || coalesce(' that point to ' || g.points_to, '')),
@@ -232,7 +229,7 @@ FROM (SELECT * FROM leak_group ORDER BY group_id LIMIT 1) g,
 UPDATE fact SET pinner_size = p.size_bytes, pinner_chunks = p.chunks, pinner_bytes = p.pinned_bytes,
     pinner_type = iif(p.type IN (SELECT type FROM type WHERE evidence IN ('text', 'pointers')),
         substr(p.type, 2, length(p.type) - 2), p.type),
-    pinner_holder = p.holder, pinner_held_by = p.held_by
+    pinner_held_by = p.held_by
 FROM (SELECT * FROM v_pinner LIMIT 1) p;
 
 UPDATE fact SET pinner_gain_bytes = (SELECT more_bytes FROM v_trim_if
@@ -270,7 +267,7 @@ FROM (SELECT label, sum(mapped_bytes) AS mapped FROM budget
     WHERE kind = 'managed heap' AND NOT is_anonymous AND area = 'objects'
     GROUP BY label ORDER BY mapped DESC LIMIT 1) s;
 
-UPDATE fact SET outsider_kind = o.kind, outsider_bytes = o.resident_bytes,
+UPDATE fact SET outsider_bytes = o.resident_bytes,
     outsider_name = iif(o.part = 'other anonymous', 'anonymous mappings of unknown use', o.part),
     outsider_advice = CASE WHEN o.kind IN ('managed heap', 'other allocator')
         THEN coalesce((SELECT advice FROM budget b JOIN runtime r ON b.runtime = r.name
@@ -425,7 +422,6 @@ UPDATE fact SET
     leak_percent = iif(residency_exact = 1, 100.0 * leaked_bytes / nullif(live_resident_bytes, 0),
                        100.0 * leak_bytes / nullif(live_bytes, 0)),
     big_percent = 100.0 * big_bytes / nullif(live_bytes, 0),
-    reached_bytes = live_bytes - coalesce(leak_bytes, 0),
     leak_hung_chunks = leak_chunks - leak_roots,
     live_absent_bytes = iif(residency_exact AND (live_bytes - live_resident_bytes) * 20 >= live_bytes,
                             live_bytes - live_resident_bytes, NULL),
@@ -438,7 +434,6 @@ UPDATE fact SET
                            max(coalesce(heap_resident_bytes, mapped_bytes, 0), 1310720),
                            leaked_bytes, NULL),
     main_pinned_bytes = iif(pinned_bytes * 50 >= retained_free_bytes, pinned_bytes, NULL),
-    spare_arenas = max(used_arenas - 2, 0),
     compact_bytes = heap_resident_bytes - live_resident_bytes;
 
 -- One size or many, where it is worth a word.

@@ -19,6 +19,7 @@
 #   headers     each compiles alone
 #   used        a function that a header of src declares is called in src (what only tests call is
 #               theirs), and by another file than its own (else it is static)
+#   facts       each column of the table fact is read by a rule, a query or another fact
 # A file of more than 500 lines is only warned about. That the shared library exports the public
 # names alone is asked by tests/exports.sh, which `make lint` runs where the library is built.
 set -u
@@ -35,7 +36,7 @@ c_files=$(find src include tests samples -name '*.[ch]' 2>/dev/null | sort)
 # shellcheck disable=SC2086
 awk -v order="base $order" -f "$here/c.awk" $c_files || failed=1
 
-# shellcheck disable=SC2086
+# shellcheck disable=SC2046
 awk -f "$here/used.awk" $(echo "$c_files" | grep "^src/") $(echo "$c_files" | grep -v "^src/") ||
     failed=1
 
@@ -53,6 +54,18 @@ fi
 if grep -nE '([.][.]/|/work/)[s]hared|/tmp/[c]orpus|/tmp/[w]t/' /dev/null $texts |
     sed 's/^\([^:]*:[0-9]*\):.*/\1: paths: a path outside the project/' | grep .; then
     failed=1
+fi
+
+# In facts.sql each is set once; a name that stands nowhere else is read by nobody.
+# shellcheck disable=SC2046
+if [ -f schema/80-verdict.sql ]; then
+    sed -n '/^CREATE TABLE fact (/,/^);/s/^    \([a-z_0-9]*\) .*/\1/p' schema/80-verdict.sql |
+        awk 'FILENAME == "-" { column[$1] = 1; next }
+             { for (rest = $0; match(rest, /[a-z_0-9]+/); rest = substr(rest, RSTART + RLENGTH))
+                   met[substr(rest, RSTART, RLENGTH)]++ }
+             END { for (c in column) if (met[c] < 2) {
+                       print "schema/80-verdict.sql:1: facts: nobody reads " c; bad = 1 }
+                   exit bad }' - schema/queries/*.sql $(find src -name '*.c') || failed=1
 fi
 
 # No header needs another one included first.
