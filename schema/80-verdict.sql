@@ -345,7 +345,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('v_fact', 'leak_percent', 'percent', 'leaked_bytes of live_resident_bytes where residency is exact, else leak_bytes of live_bytes.'),
 ('v_fact', 'big_percent', 'percent', 'big_bytes of live_bytes.'),
 ('v_fact', 'small_leak_bytes', 'bytes', 'leaked_bytes where they are less than a twentieth of the heap: too little to explain it.'),
-('v_fact', 'main_pinned_bytes', 'bytes', 'pinned_bytes, where that is a fiftieth of retained_free_bytes or more.'),
+('v_fact', 'main_pinned_bytes', 'bytes', 'pinned_bytes, where that is a hundredth of retained_free_bytes or more.'),
 ('v_fact', 'main_pinner_size', 'bytes', 'pinner_size where that size pins at least half of main_pinned_bytes.'),
 ('v_fact', 'main_pinner_type', 'text', 'Its type; NULL: not known.'),
 ('v_fact', 'main_pinner_holder', 'text', 'The root that one of those hangs on; NULL: not known.'),

@@ -433,7 +433,7 @@ UPDATE fact SET
     small_leak_bytes = iif(unpaid_leak_bytes IS NULL AND leaked_bytes * 20 <
                            max(coalesce(heap_resident_bytes, mapped_bytes, 0), 1310720),
                            leaked_bytes, NULL),
-    main_pinned_bytes = iif(pinned_bytes * 50 >= retained_free_bytes, pinned_bytes, NULL),
+    main_pinned_bytes = iif(pinned_bytes * 100 >= retained_free_bytes, pinned_bytes, NULL),
     compact_bytes = heap_resident_bytes - live_resident_bytes;
 
 -- One size or many, where it is worth a word.

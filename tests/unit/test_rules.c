@@ -246,7 +246,7 @@ static const struct worth {
      "INSERT INTO page_pin VALUES (0, 80, 'Order', 9, 720, 10 << 20, 16, 'global g_all (x) -> y')",
      "finding_id = 1 AND detail LIKE '%; 10.0 MiB is pinned by 9 live chunks on the same pages, "
      "most of it by those of 80 B (Order), one of which hangs on global g_all (x).'", 1},
-    {{NULL, 1, 3, 60, 1, 0, 1, 0},
+    {{NULL, 1, 3, 120, 1, 0, 1, 0},
      "INSERT INTO page_pin VALUES (0, 80, 'Order', 9, 720, 1 << 20, 16, 'global g_all (x) -> y')",
      "finding_id = 1 AND detail NOT LIKE '%pinned%' AND detail NOT LIKE '%Order%'", 1},
     {{NULL, 1, 3, 50, 10, 0, 1, 0},
