@@ -76,3 +76,11 @@ enum cf_bss cf_bss_of(const struct cf_mem *mem, size_t index, uint64_t *end) {
         *end = known > region->start ? known : region->start;
     return CF_BSS_KNOWN;
 }
+
+uint64_t cf_bss_end(const struct cf_mem *mem, uint64_t end) {
+    size_t index = cf_mem_lower_bound(mem, end);
+    uint64_t out = end;
+    if (index < cf_mem_nr_regions(mem) && cf_mem_region(mem, index)->start == end)
+        (void)cf_bss_of(mem, index, &out);
+    return out;
+}

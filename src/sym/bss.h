@@ -23,6 +23,10 @@ enum cf_bss {
  * the region. `*end` is set unless the answer is CF_BSS_NONE. */
 enum cf_bss cf_bss_of(const struct cf_mem *mem, size_t index, uint64_t *end);
 
+/* The same of the memory from `end` on, where a module's mapping ends: the end of its .bss, or
+ * `end` where it has none there. */
+uint64_t cf_bss_end(const struct cf_mem *mem, uint64_t end);
+
 /* The file of a region is an ELF image, by its own first bytes or else by its name. */
 bool cf_region_is_elf(const struct cf_mem *mem, size_t index);
 

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/context.h"
 #include "base/err.h"
+#include "sym/bss.h"
 #include "sym/debuginfod.h"
 #include "sym/dynamic.h"
 #include "sym/findfile.h"
@@ -68,23 +69,13 @@ static uint32_t index_of(const struct cf_symbols *symbols, const struct cf_modul
     return (uint32_t)(module - cf_modules_get(symbols->modules, 0));
 }
 
-/* Where a module's .bss ends that begins at `end`: anonymous memory right behind its data. */
-static uint64_t bss_end(const struct cf_mem *mem, uint64_t end) {
-    const struct cf_region *data = cf_mem_find(mem, end - 1);
-    const struct cf_region *bss = cf_mem_find(mem, end);
-    if (data == NULL || bss == NULL || (data->flags & PF_W) == 0 || bss->start != end ||
-        bss->kind != CF_REGION_ANONYMOUS)
-        return end;
-    return bss->end;
-}
-
 static int add_range(struct cf_symbols *symbols, uint64_t start, uint64_t end,
                      const struct cf_module *module, struct cf_err *err) {
     struct module_range *range = cf_array_push(&symbols->ranges);
     if (range == NULL)
         return cf_err_nomem(err, sizeof *range, "the modules' ranges");
     *range = (struct module_range){
-        .start = start, .end = bss_end(symbols->mem, end), .module = index_of(symbols, module)};
+        .start = start, .end = cf_bss_end(symbols->mem, end), .module = index_of(symbols, module)};
     return CF_OK;
 }
 

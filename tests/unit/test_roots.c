@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "reach/roots.h"
+#include "sym/bss.h"
 #include "core/core.h"
 #include "libc/malloc.h"
 #include "mem/mem.h"
@@ -170,6 +171,9 @@ static void what_lies_behind_a_bss_is_no_data_of_the_module(void **state) {
     assert_string_equal(cf_root_kind_name(bss->kind), "global");
     assert_string_equal(cf_root_kind_name(other->kind), "mapping");
     assert_int_equal(other->end, LIB + 5 * PAGE);
+    assert_int_equal(cf_bss_end(w.mem, LIB + 2 * PAGE), LIB + 3 * PAGE);
+    assert_int_equal(cf_bss_end(w.mem, LIB + PAGE), LIB + PAGE);         /* its data follows */
+    assert_int_equal(cf_bss_end(w.mem, LIB + 5 * PAGE), LIB + 5 * PAGE); /* nothing does */
     assert_int_equal(other->file, -1);
     world_fini(&w);
 }
