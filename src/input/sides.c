@@ -80,6 +80,10 @@ static void sort(struct cf_sides *sides) {
         qsort(sides->items.items, sides->items.len, sizeof *sides->items.items, by_kind_and_rank);
 }
 
+uint64_t cf_sides_room(const struct cf_sides *sides) {
+    return sides->bytes < CF_SIDE_BYTES_MAX ? CF_SIDE_BYTES_MAX - sides->bytes : 0;
+}
+
 int cf_sides_take(struct cf_sides *sides, const char *name, struct cf_tempfile *file,
                   struct cf_err *err) {
     enum cf_side_kind kind;
@@ -93,6 +97,7 @@ int cf_sides_take(struct cf_sides *sides, const char *name, struct cf_tempfile *
         return cf_err_nomem(err, strlen(name) + 1, "a side file's name");
     }
     *side = (struct cf_side){.kind = kind, .rank = RANK_NONE, .name = copy, .fd = file->fd};
+    sides->bytes += file->end;
     file->fd = -1;
     return CF_OK;
 }

@@ -34,13 +34,17 @@ struct cf_side {
 /* Sorted by kind, rank, and name. All zero is empty. */
 struct cf_sides {
     CF_ARRAY(struct cf_side) items;
+    uint64_t bytes; /* of those out of an archive: they take up room in $TMPDIR */
 };
 
+/* Of one file beside a core, and of all out of one archive. */
 enum { CF_SIDE_BYTES_MAX = 256 << 20, CF_SIDES_MAX = 256 };
 
 /* Whether a path's last part is named like a side file of any core. */
 bool cf_side_is_named(const char *path);
 
+/* How much larger a file out of an archive may be. */
+uint64_t cf_sides_room(const struct cf_sides *sides);
 /* Takes what came out of an archive; CF_ENOMEM, with `file` untouched. More than CF_SIDES_MAX are
  * dropped. */
 int cf_sides_take(struct cf_sides *sides, const char *name, struct cf_tempfile *file,

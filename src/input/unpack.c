@@ -228,7 +228,8 @@ static int copy_data(struct unpacking *unpacking, struct cf_unpacked *into, enum
             offset = INT64_MAX;
         head_feed(&head, data, bytes, offset);
         *kind = kind_of(unpacking, &head, start);
-        if (*kind == KIND_SIDE && offset + (int64_t)bytes > CF_SIDE_BYTES_MAX)
+        uint64_t room = cf_sides_room(unpacking->sides);
+        if (*kind == KIND_SIDE && (bytes > room || (uint64_t)offset > room - bytes))
             *kind = KIND_OTHER;
         if (*kind == KIND_OTHER && unpacking->other == NULL)
             unpacking->other = cf_signature(head.bytes, head.len);

@@ -71,6 +71,21 @@ static void an_archive_of_side_files_has_an_end(void **state) {
             close(file.fd);
     }
     assert_int_equal(sides.items.len, CF_SIDES_MAX);
+    assert_int_equal(cf_sides_room(&sides), CF_SIDE_BYTES_MAX);
+}
+
+/* All of them together, since their room is that of the core's copy too. */
+static void an_archive_of_large_side_files_has_an_end(void **state) {
+    (void)state;
+    CF_CLEANUP(cf_sides_fini) struct cf_sides sides = {0};
+    for (int i = 0; i < 3; i++) {
+        struct cf_tempfile file = {.fd = null_file(), .end = CF_SIDE_BYTES_MAX / 2};
+        assert_int_equal(cf_sides_room(&sides), i == 0   ? CF_SIDE_BYTES_MAX
+                                                : i == 1 ? CF_SIDE_BYTES_MAX / 2
+                                                         : 0);
+        assert_int_equal(cf_sides_take(&sides, "smaps", &file, NULL), CF_OK);
+    }
+    assert_int_equal(cf_sides_room(&sides), 0);
 }
 
 static void put(const char *folder, const char *name, const char *text) {
@@ -110,6 +125,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_name_says_whose_it_is),
         cmocka_unit_test(an_archive_of_side_files_has_an_end),
+        cmocka_unit_test(an_archive_of_large_side_files_has_an_end),
         cmocka_unit_test(only_plain_files_beside_the_core_are_opened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
