@@ -57,3 +57,26 @@ INSERT INTO example_query (title, sql) VALUES
 INSERT INTO example_query (title, sql) VALUES
 ('Which types of live chunks hold the most?',
  'SELECT coalesce(type, ''(by size only)'') AS type, evidence, chunks, bytes FROM v_type ORDER BY bytes DESC LIMIT 20');
+
+CREATE TABLE ghost (
+    type TEXT PRIMARY KEY,
+    ghosts INTEGER NOT NULL,
+    ghost_bytes INTEGER NOT NULL,
+    arenas INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE VIEW v_ghost AS
+SELECT g.type, g.ghosts, g.ghost_bytes, coalesce(t.chunks, 0) AS alive, g.arenas
+FROM ghost g LEFT JOIN type t ON t.type = g.type;
+
+INSERT INTO doc (object, "column", unit, text) VALUES
+('v_ghost', '', '', 'What holes once were: objects that were freed and still show in free memory, by the table of functions that they begin with. What was reused since shows no more, and objects in caches and fastbins do not count: evidence of what died, not a count of it. Empty with --no-reach.'),
+('v_ghost', 'type', 'text', 'Type, as in v_type.'),
+('v_ghost', 'ghosts', 'count', 'Dead objects of the type that still show.'),
+('v_ghost', 'ghost_bytes', 'bytes', 'Their chunks'' sizes, by the headers in front of them.'),
+('v_ghost', 'alive', 'chunks', 'Live chunks of the type.'),
+('v_ghost', 'arenas', 'count', 'Arenas in whose free memory some show.');
+
+INSERT INTO example_query (title, sql) VALUES
+('What were the holes?',
+ 'SELECT type, ghosts, ghost_bytes, alive, arenas FROM v_ghost ORDER BY ghosts DESC LIMIT 10');

@@ -32,5 +32,12 @@ build/gen/objects: tests/gen/objects.cc tests/tests.mk
 	@mkdir -p $(@D)
 	$(call say,CXX) $(CXX) -std=c++17 -Wall -Wextra $(if $(WERROR),-Werror) -O1 -g -o $@ $<
 
+gen check test-e2e: build/gen/ghosts
+
+build/gen/ghosts: tests/gen/ghosts.cc tests/tests.mk
+	@mkdir -p $(@D)
+	$(call say,CXX) $(CXX) -std=c++17 -Wall -Wextra $(if $(WERROR),-Werror) -O0 -g -fno-builtin \
+		-o $@ $<
+
 build/gen/objects-stripped: build/gen/objects
 	$(call say,STRIP) strip -o $@ $<

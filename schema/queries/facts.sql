@@ -225,6 +225,11 @@ FROM (SELECT * FROM leak_group ORDER BY group_id LIMIT 1) g,
      (SELECT nullif((SELECT value FROM meta WHERE key = 'libc_path'), '') AS path,
              (SELECT value FROM meta WHERE key = 'word_bits') / 8 AS word) l;
 
+UPDATE fact SET ghost_phrase = printf('%,d of %s still show in free memory; ', g.ghosts, g.type)
+    || CASE g.alive WHEN 0 THEN 'none is' WHEN 1 THEN '1 is' ELSE printf('%,d are', g.alive) END
+    || ' alive'
+FROM (SELECT * FROM v_ghost WHERE ghosts >= 100 ORDER BY ghosts DESC, type LIMIT 1) g;
+
 -- What pins pages and tops.
 UPDATE fact SET pinner_size = p.size_bytes, pinner_chunks = p.chunks, pinner_bytes = p.pinned_bytes,
     pinner_type = iif(p.type IN (SELECT type FROM type WHERE evidence IN ('text', 'pointers')),

@@ -7,6 +7,7 @@
 
 #include "retain/kept.h"
 #include "reach/leaks.h"
+#include "types/ghosts.h"
 #include "reach/reach.h"
 #include "retain/holes.h"
 #include "types/types.h"
@@ -42,6 +43,7 @@ struct run {
     char not_reached[1024]; /* why it could not be; "" */
     struct cf_types *types; /* NULL: not examined */
     struct cf_leaks leaks;
+    struct cf_ghosts ghosts;
     struct cf_naming naming;
     struct cf_holding holding;
     struct cf_process process;
@@ -51,6 +53,7 @@ struct run {
 static void run_fini(struct run *run) {
     cf_holding_fini(&run->holding);
     cf_leaks_fini(&run->leaks);
+    cf_ghosts_fini(&run->ghosts);
     cf_types_free(run->types);
     cf_reach_free(run->reach);
     cf_process_fini(&run->process);
@@ -93,7 +96,8 @@ static int examine(struct run *run, struct cf_err *err) {
         .type_of = type_of, .types = run->types,
     };
     run->kept.types = run->types;
-    return cf_leaks_find(run->ctx, &run->leaks, &leaks, err);
+    status = cf_leaks_find(run->ctx, &run->leaks, &leaks, err);
+    return status == CF_OK ? cf_ghosts_find(run->ctx, pt, run->types, &run->ghosts, err) : status;
 }
 
 /* Without room for its temporary files, or with more chunks than it can number, the rest of the
@@ -210,6 +214,8 @@ static int store_tables(struct run *run, enum cf_outcome outcome, struct cf_err 
         status = cf_rows_not_computed(db, "reachability", run->not_reached, err);
     if (status == CF_OK && run->types != NULL)
         status = cf_rows_types(db, run->types, err);
+    if (status == CF_OK && run->types != NULL)
+        status = cf_rows_ghosts(db, &run->ghosts, run->types, err);
     if (status == CF_OK)
         status = cf_rows_kept(db, &run->kept, err);
     if (status == CF_OK)

@@ -112,6 +112,7 @@ enum cf_report_place { CF_ANYWHERE, CF_ON_A_PAGE, CF_IN_TEXT };
     SECTION(arenas, CF_ANYWHERE)                                                                   \
     SECTION(map, CF_ON_A_PAGE)                                                                     \
     SECTION(pins, CF_ANYWHERE)                                                                     \
+    SECTION(ghosts, CF_ANYWHERE)                                                                   \
     SECTION(holes, CF_ANYWHERE)                                                                    \
     SECTION(tunables, CF_ANYWHERE)                                                                 \
     SECTION(types, CF_ON_A_PAGE)                                                                   \

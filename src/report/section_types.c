@@ -85,6 +85,29 @@ int cf_report_owners(struct cf_report *report, struct cf_err *err) {
     return cf_report_table(report, section, &owner_query, NULL, NULL, err);
 }
 
+/* ---- What the holes once were. ---- */
+
+static const struct cf_column ghost_columns[] = {
+    {"type", "type", CF_UNIT_TEXT, 0},
+    {"dead, and still show", "ghosts", CF_UNIT_COUNT, 0},
+    {"bytes", "ghost_bytes", CF_UNIT_BYTES, 0},
+    {"alive", "alive", CF_UNIT_COUNT, 0},
+    {"arenas", "arenas", CF_UNIT_COUNT, 0},
+};
+
+static const struct cf_query ghost_query = {
+    .sql = "SELECT * FROM v_ghost ORDER BY ghosts DESC",
+    .columns = ghost_columns,
+    .nr_columns = sizeof ghost_columns / sizeof ghost_columns[0],
+    .rows = 4,
+};
+
+int cf_report_ghosts(struct cf_report *report, struct cf_err *err) {
+    struct cf_section *section = cf_doc_section(
+        report->doc, "ghosts", "What the holes once were: dead objects that still show");
+    return cf_report_table(report, section, &ghost_query, NULL, NULL, err);
+}
+
 /* ---- By size. ---- */
 
 static const struct cf_column size_columns[] = {

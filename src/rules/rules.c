@@ -27,6 +27,8 @@
 #define MOSTLY_OUTSIDE                                                                             \
     "outside_bytes >= 16 * " MIB " AND heap_percent < 40"                                        \
     " AND coalesce(leaked_bytes, 0) < outside_bytes"
+#define GHOSTS                                                                                     \
+    "[ Of those that died, {ghost_phrase:text}.]"
 #define FIRST_LEAK                                                                                 \
     "[{first_leak_bytes:bytes} of it was lost with {first_leak_leaders:count} "                    \
     "{first_leak_name:text}. ]"
@@ -343,7 +345,7 @@ const struct cf_rule cf_rules[] = {
                  "heap is free, and {stuck_bytes:bytes} of it cannot go back: what is live or "
                  "cached stands on the same pages.",
         .detail = NO_LEAK TRIM_NOW PINNED IDLE
-                  "[ {cache_pinned_bytes:bytes} is kept by cached chunks alone.]",
+                  "[ {cache_pinned_bytes:bytes} is kept by cached chunks alone.]" GHOSTS,
         .advice = NULL,
         .sql = "SELECT * FROM v_page_keeper WHERE arena_id IS NULL ORDER BY dead_bytes DESC",
     },
@@ -367,7 +369,7 @@ const struct cf_rule cf_rules[] = {
         .bytes = "retained_free_bytes", .confidence = EVIDENCE, .exactness = AT_LEAST,
         .title = "FREED BUT NOT RETURNED: {retained_free_bytes:bytes} of "
                  "{heap_resident_bytes:bytes} resident heap is free memory that glibc still holds.",
-        .detail = NO_LEAK TRIM_NOW PINNED IDLE,
+        .detail = NO_LEAK TRIM_NOW PINNED IDLE GHOSTS,
         .advice = NULL,
         .sql = "SELECT * FROM v_waterfall",
     },

@@ -16,6 +16,7 @@
 #include "reach/reach.h"
 #include "reach/retained.h"
 #include "retain/sizes.h"
+#include "types/ghosts.h"
 #include "types/sizetype.h"
 #include "types/types.h"
 #include "corefrag.h"
@@ -65,6 +66,8 @@ int cf_rows_retained(struct cf_db *db, const struct cf_retained *retained, struc
 
 /* rows_reach.c: type; size_type. */
 int cf_rows_types(struct cf_db *db, const struct cf_types *types, struct cf_err *err);
+int cf_rows_ghosts(struct cf_db *db, const struct cf_ghosts *ghosts, const struct cf_types *types,
+                   struct cf_err *err);
 int cf_rows_size_types(struct cf_db *db, const struct cf_size_types *sizes,
                        const struct cf_types *types, struct cf_err *err);
 

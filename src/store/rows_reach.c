@@ -115,6 +115,23 @@ int cf_rows_not_computed(struct cf_db *db, const char *what, const char *reason,
     return cf_insert_row(&in, err);
 }
 
+int cf_rows_ghosts(struct cf_db *db, const struct cf_ghosts *ghosts, const struct cf_types *types,
+                   struct cf_err *err) {
+    CF_CLEANUP_INSERT struct cf_insert in = {0};
+    int status = cf_insert_begin(&in, db, "ghost", "type, ghosts, ghost_bytes, arenas", err);
+    for (size_t i = 0; i < ghosts->rows.len && status == CF_OK; i++) {
+        const struct cf_ghost *ghost = &ghosts->rows.items[i];
+        if (ghost->ghosts == 0)
+            continue;
+        cf_insert_text(&in, cf_types_name(types, (uint32_t)i));
+        cf_insert_u64(&in, ghost->ghosts);
+        cf_insert_u64(&in, ghost->bytes);
+        cf_insert_u64(&in, ghost->arenas);
+        status = cf_insert_row(&in, err);
+    }
+    return status;
+}
+
 int cf_rows_types(struct cf_db *db, const struct cf_types *types, struct cf_err *err) {
     CF_CLEANUP_INSERT struct cf_insert in = {0};
     int status = cf_insert_begin(&in, db, "type",

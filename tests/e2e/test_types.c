@@ -39,6 +39,16 @@
 #define HAS_NODE "command -v node >/dev/null"
 
 static const struct claims_program programs[] = {
+    {"ghosts", NULL, NULL, {
+        {"the dead still show where nobody has written since",
+         "SELECT ghosts = 299 AND ghost_bytes = 299 * 2016 AND alive = 20 AND arenas = 1 "
+         "FROM v_ghost WHERE type = 'Session'"},
+        {"what was written over does not, nor do words that are no object's",
+         "SELECT count(*) = 1 FROM v_ghost"},
+        {"rules know the type that shows most",
+         "SELECT ghost_phrase = '299 of Session still show in free memory; 20 are alive' "
+         "FROM v_fact"},
+    }},
     {"tables", NULL, NULL, {
         {"a table in the first word names an object", TYPE_IS("tcp_ops", "vtable", 4000)},
         {"so does one behind the links of a list", TYPE_IS("mail_job_ops", "vtable", 3000)},

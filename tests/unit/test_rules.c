@@ -355,6 +355,24 @@ static const struct worth {
     {{NULL, 1, 40, 0, 0, 1, 1, 20}, "INSERT INTO root VALUES ('global', 14, 0, 0, 0)",
      "finding_id = 1 AND code = 'leak' AND confidence = 'high' AND (SELECT evidence FROM"
      " v_verdict) LIKE 'no root is missing (checked: 14 ranges of memory, %'", 1},
+    /* what the holes once were is told where there are many of one type, and from 100 on */
+    {{NULL, 48, 2, 50, 3, 6, 1, 0}, "INSERT INTO ghost VALUES ('Session', 4347, 100000, 46)",
+     "finding_id = 1 AND code = 'not-returned' AND detail LIKE '%Of those that died, 4,347 of"
+     " Session still show in free memory; none is alive.'", 1},
+    {{NULL, 48, 2, 50, 3, 6, 1, 0}, "INSERT INTO ghost VALUES ('Session', 99, 1000, 4)",
+     "finding_id = 1 AND code = 'not-returned' AND detail NOT LIKE '%Session%'", 1},
+    /* what leaked is told by what was lost first */
+    {{NULL, 1, 40, 0, 0, 1, 1, 20},
+     "INSERT INTO leak_group VALUES (1, 'Order', 256, 6000, 9000, 2097152, NULL, 4096),"
+     " (2, NULL, 64, 10, 10, 640, 'libx.so', 8192);"
+     " INSERT OR REPLACE INTO meta VALUES ('libc_path', '/lib/libc.so.6'), ('word_bits', 64)",
+     "finding_id = 1 AND code = 'leak' AND detail LIKE '%2.0 MiB of it was lost with 6,000"
+     " Order.%' AND advice LIKE '%uprobe:/lib/libc.so.6:malloc /arg0 > 232 && arg0 <= 248/ {"
+     " @[ustack]%'", 1},
+    {{NULL, 1, 40, 0, 0, 1, 1, 20},
+     "INSERT INTO leak_group VALUES (1, NULL, 64, 10, 10, 640, 'libx.so', 8192)",
+     "finding_id = 1 AND code = 'leak' AND detail LIKE '%640 B of it was lost with 10 chunks of 64"
+     " bytes that point to libx.so.%'", 1},
     /* the process's sum is at least where some of its memory is unknown */
     {{NULL, 1, 10, 0, 0, 1, 1, 0},
      "INSERT INTO segment VALUES (0, 8192, 67117056, 'rw-', 'anonymous', NULL, NULL, 0, 0, NULL)",
