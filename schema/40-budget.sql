@@ -66,7 +66,7 @@ INSERT INTO doc (object, "column", unit, text) VALUES
 ('meta key', 'anonymous_dumped', '0/1', '0: private anonymous memory was left out of the core altogether (coredump_filter without bit 0x1), so no heap can be in it.'),
 ('meta key', 'other_allocator', 'text', 'A malloc beside glibc''s that the process brought along, whether it serves or not; empty: none was seen.'),
 ('meta key', 'other_allocator_evidence', 'text', 'What told of it: a library, a symbol, its structure in memory.'),
-('meta key', 'cpus', 'count', 'Cores that the process could use, as told with --cpus; NULL: not told.'),
+('meta key', 'cpus', 'count', 'Cores that the process could use: as told with --cpus, or by malloc''s own limit of arenas (narenas_limit), where symbols name its place; NULL: not known.'),
 ('meta key', 'arena_limit', 'count', 'Arenas that malloc makes at the most, main arena included; NULL: it depends on the number of cores, which a core does not tell (--cpus).'),
 ('meta key', 'arena_limit_formula', 'text', 'How this glibc computes that limit.');
 

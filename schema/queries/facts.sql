@@ -77,13 +77,13 @@ FROM (SELECT count(*) AS arenas, sum(coalesce(system_bytes, mapped_bytes) > 0) A
 
 -- A thread gets an arena that another one is attached to only where no more of them may be made
 -- (arena_get2, reused_arena; 2.23 and later count who is attached).
-UPDATE fact SET limit_reached = r.reached, arena_limit = iif(r.reached, r.arenas, NULL),
-    cpus = iif(r.reached, r.arenas / r.each, NULL)
+UPDATE fact SET limit_reached = 1, arena_limit = r.arenas, cpus = r.arenas / r.each
 FROM (SELECT arenas, each, arenas % each = 0 AND
              (SELECT max(attached_threads) FROM arena WHERE namespace = 0) > 1 AS reached
       FROM (SELECT (SELECT count(*) FROM arena WHERE namespace = 0) AS arenas,
                    CAST(substr(arena_limit_formula, 1, 1) AS INTEGER) AS each FROM fact
-            WHERE arena_limit IS NULL AND complete AND arena_limit_formula LIKE '_ x cores')
+            WHERE coalesce(arena_limit, arenas) = arenas AND complete
+                  AND arena_limit_formula LIKE '_ x cores')
       WHERE NOT EXISTS (SELECT 1 FROM tunable WHERE name = 'arena_test' AND source <> 'default')) r
 WHERE r.reached;
 

@@ -112,7 +112,10 @@ int cf_process_analyze(const struct cf_context *ctx, struct cf_process *process,
 int cf_process_store(const struct cf_process *process, const struct cf_reading *reading,
                      const struct cf_options *options, struct cf_db *db, struct cf_err *err) {
     const char *formula = NULL;
-    uint64_t limit = cf_tunables_arena_limit(reading->found, options->cpus, &formula);
+    unsigned cpus = options->cpus != 0
+                        ? options->cpus
+                        : cf_tunables_cores(reading->found, reading->witness.arena_limit);
+    uint64_t limit = cf_tunables_arena_limit(reading->found, cpus, &formula);
     int status = cf_rows_budget(db, &process->budget, err);
     if (status == CF_OK)
         status = cf_rows_kernel(db, &process->kernel, err);
@@ -128,7 +131,7 @@ int cf_process_store(const struct cf_process *process, const struct cf_reading *
     if (status == CF_OK)
         status = cf_rows_tunables(db, &process->tunables, err);
     if (status == CF_OK)
-        status = cf_rows_arena_limit(db, options->cpus, limit, formula, err);
+        status = cf_rows_arena_limit(db, cpus, limit, formula, err);
     if (status == CF_OK)
         status = cf_rows_allocator(db, cf_anonymous_is_dumped(reading->mem),
                                    process->has_allocator ? &process->allocator : NULL, err);

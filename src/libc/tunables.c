@@ -273,6 +273,17 @@ void cf_tunables_read(const struct cf_malloc *m, const struct cf_environ *env,
     add_preload(out, env);
 }
 
+unsigned cf_tunables_cores(const struct cf_malloc *m, uint64_t limit) {
+    enum { CORES_MAX = 1 << 16 };
+    const struct cf_namespace *ns =
+        cf_malloc_nr_namespaces(m) == 0 ? NULL : cf_malloc_namespace(m, 0);
+    if (ns == NULL || ns->par.addr == 0 || ns->par.layout == NULL || ns->par.arena_max != 0 ||
+        ns->par.layout->arenas_are_cores)
+        return 0;
+    uint64_t each = ns->par.layout->word_bytes == 8 ? 8 : 2;
+    return limit % each == 0 && limit / each <= CORES_MAX ? (unsigned)(limit / each) : 0;
+}
+
 uint64_t cf_tunables_arena_limit(const struct cf_malloc *m, unsigned cpus, const char **formula) {
     if (cf_malloc_nr_namespaces(m) == 0)
         return 0;

@@ -47,6 +47,10 @@ struct cf_tunables {
 void cf_tunables_read(const struct cf_malloc *m, const struct cf_environ *env,
                       struct cf_tunables *out);
 
+/* On how many cores the release's formula gives `limit`; 0: on no number of them up to 65,536, or
+ * arena_max gives it. */
+unsigned cf_tunables_cores(const struct cf_malloc *m, uint64_t limit);
+
 /*
  * How many arenas malloc would make at the most (arena.c, arena_get2), main arena included, on
  * `cpus` cores: arena_max where set, else by the release's formula, 0 where `cpus` is 0 (not

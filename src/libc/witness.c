@@ -217,6 +217,21 @@ static void find_release(struct cf_symbols *symbols, const struct cf_malloc *fou
     }
 }
 
+/* A static of arena_get2(), which compilers number. */
+static uint64_t read_arena_limit(struct cf_symbols *symbols, const struct cf_module *module,
+                                 const struct cf_malloc *found) {
+    struct cf_symbol symbol;
+    uint64_t limit;
+    for (int i = -1; i < 10; i++) {
+        char name[24] = "narenas_limit";
+        if (i >= 0)
+            (void)snprintf(name, sizeof name, "narenas_limit.%d", i);
+        if (cf_symbols_find(symbols, module, name, &symbol))
+            return cf_mem_word(cf_malloc_mem(found), symbol.addr, &limit) ? limit : 0;
+    }
+    return 0;
+}
+
 int cf_witness_ask(struct cf_symbols *symbols, const struct cf_malloc *found,
                    struct cf_witness *out, struct cf_err *err) {
     *out = (struct cf_witness){0};
@@ -229,6 +244,8 @@ int cf_witness_ask(struct cf_symbols *symbols, const struct cf_malloc *found,
             continue;
         check_place(symbols, module, "main_arena", ns->main_arena, out);
         check_place(symbols, module, "mp_", ns->par.addr, out);
+        if (i == 0)
+            out->arena_limit = read_arena_limit(symbols, module, found);
         int status = i == 0 ? ask_first(symbols, module, found, out, err) : CF_OK;
         if (status != CF_OK)
             return status;

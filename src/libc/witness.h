@@ -30,6 +30,8 @@ struct cf_witness {
     unsigned nr_members;      /* offsets and sizes that DWARF confirms */
     char release[16];         /* of glibc, by the libc's banner in the core or its file, or by its
                                  path (libc-2.31.so); "": not known */
+    uint64_t arena_limit;     /* as malloc itself has it (narenas_limit); 0: not known, or not
+                                 reckoned yet: it is when there are more than arena_test arenas */
     bool unverified;          /* by a file whose build id could not be compared (--exe) */
     size_t nr_contradictions; /* at most CF_CONTRADICTIONS_MAX */
     struct cf_contradiction contradictions[CF_CONTRADICTIONS_MAX];

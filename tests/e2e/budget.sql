@@ -51,3 +51,6 @@ HAVING total(b.mapped_bytes) <> mapped OR total(b.resident_bytes) <> resident;
 --- the settings of malloc are those of the process
 SELECT 'cpus' name, m.value, t.value FROM meta m, truth_figure t
 WHERE m.key = 'cpus' AND t.kind = 'cpus' AND m.value IS NOT NULL AND m.value <> t.value;
+
+--- the cores that malloc's own limit of arenas shows are those of the machine
+SELECT f.cpus, t.value FROM v_fact f, truth_figure t WHERE t.kind = 'cpus' AND f.cpus <> t.value;

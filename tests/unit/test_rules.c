@@ -315,6 +315,21 @@ static const struct worth {
      "INSERT INTO waste VALUES (1, 'live', 1, 1 << 20, 0)",
      "code = 'idle-arenas' AND NOT EXISTS (SELECT 1 FROM v_finding WHERE detail LIKE"
      " '%threads are gone.%' AND finding_id = 1)", 1},
+    /* threads that share arenas have as many as there may be; not where one has each */
+    {{NULL, 16, 3, 25, 1, 0, 1, 0},
+     "INSERT INTO meta VALUES ('arena_limit_formula', '8 x cores');"
+     "UPDATE arena SET attached_threads = 1 + (arena_id = 5)",
+     "finding_id = 1 AND EXISTS (SELECT 1 FROM v_fact WHERE arena_limit = 16 AND cpus = 2 AND"
+     " limit_reached)", 1},
+    {{NULL, 16, 3, 25, 1, 0, 1, 0},
+     "INSERT INTO meta VALUES ('arena_limit_formula', '8 x cores');"
+     "UPDATE arena SET attached_threads = 1",
+     "finding_id = 1 AND EXISTS (SELECT 1 FROM v_fact WHERE arena_limit IS NULL AND cpus IS NULL"
+     " AND limit_reached IS NULL)", 1},
+    {{NULL, 12, 3, 25, 1, 0, 1, 0},
+     "INSERT INTO meta VALUES ('arena_limit_formula', '8 x cores');"
+     "UPDATE arena SET attached_threads = 2",
+     "finding_id = 1 AND EXISTS (SELECT 1 FROM v_fact WHERE cpus IS NULL)", 1},
     /* a leak counts as far as it is in memory, and gives back no more */
     {{NULL, 1, 10, 0, 0, 1, 1, 40},
      "UPDATE arena SET live_bytes = 40 << 20; UPDATE leak SET resident_bytes = 9 << 20",
