@@ -85,10 +85,9 @@ int cf_rules_gather(struct cf_db *db, struct cf_err *err) {
     return status == CF_OK ? CF_OK : cf_err_context(err, "the facts");
 }
 
-static int judge_by(struct cf_db *db, const struct cf_rule *rules, size_t nr_rules,
-                    struct cf_err *err) {
+static int judge_by(struct cf_db *db, const struct cf_rule_table *table, struct cf_err *err) {
     CF_CLEANUP(cf_ruling_fini) struct cf_ruling ruling = {0};
-    int status = cf_rules_ask(db, "SELECT * FROM fact", rules, nr_rules, &ruling, err);
+    int status = cf_rules_ask(db, "SELECT * FROM fact", table->rules, table->nr, &ruling, err);
     return status == CF_OK ? judge(db, &ruling, err) : status;
 }
 
@@ -99,11 +98,11 @@ static const char add_counted[] =
     " (SELECT title FROM finding WHERE code IN ('mapped-file', 'by-cgroup') ORDER BY finding_id)))";
 
 int cf_rules_judge(struct cf_db *db, struct cf_err *err) {
+    static const struct cf_rule_table *const tables[] = {&cf_verdict_rules, &cf_remedy_rules,
+                                                         &cf_finding_rules, &cf_kernel_rules};
     int status = cf_rules_gather(db, err);
-    if (status == CF_OK)
-        status = judge_by(db, cf_rules, cf_nr_rules, err);
-    if (status == CF_OK)
-        status = judge_by(db, cf_kernel_rules, cf_nr_kernel_rules, err);
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0] && status == CF_OK; i++)
+        status = judge_by(db, tables[i], err);
     if (status == CF_OK)
         status = cf_db_exec(db, add_counted, err);
     if (status == CF_OK)

@@ -12,7 +12,7 @@
     "[Its most so far is {group_bytes_peak:bytes}. ][Its sockets hold {socket_bytes:bytes}. ]"     \
     "[Its page cache holds {cache_bytes:bytes}.]"
 
-const struct cf_rule cf_kernel_rules[] = {
+static const struct cf_rule rules[] = {
     {
         .code = "by-smaps", .severity = "info",
         .when = "kernel_rss_bytes IS NOT NULL",
@@ -68,4 +68,4 @@ const struct cf_rule cf_kernel_rules[] = {
     },
 };
 
-const size_t cf_nr_kernel_rules = sizeof cf_kernel_rules / sizeof cf_kernel_rules[0];
+const struct cf_rule_table cf_kernel_rules = {rules, sizeof rules / sizeof rules[0]};

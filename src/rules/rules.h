@@ -28,12 +28,15 @@ struct cf_rule {
     const char *sql;        /* the query behind the number, as the reader may run it */
 };
 
-extern const struct cf_rule cf_rules[];
-extern const size_t cf_nr_rules;
+struct cf_rule_table {
+    const struct cf_rule *rules;
+    size_t nr;
+};
 
-/* What the kernel's own count adds to every verdict (kernel_rules.c): findings only. */
-extern const struct cf_rule cf_kernel_rules[];
-extern const size_t cf_nr_kernel_rules;
+/* In the order in which they are asked: what it is; what would help; what else is true, and what
+ * limits the evidence; what the kernel's own count adds. All but the first are findings only. */
+extern const struct cf_rule_table cf_verdict_rules, cf_remedy_rules, cf_finding_rules,
+    cf_kernel_rules;
 
 /* Fills the facts: table fact, which v_fact shows. */
 int cf_rules_gather(struct cf_db *db, struct cf_err *err);

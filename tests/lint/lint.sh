@@ -65,7 +65,7 @@ if [ -f schema/80-verdict.sql ]; then
                    met[substr(rest, RSTART, RLENGTH)]++ }
              END { for (c in column) if (met[c] < 2) {
                        print "schema/80-verdict.sql:1: facts: nobody reads " c; bad = 1 }
-                   exit bad }' - schema/queries/*.sql $(find src -name '*.c') || failed=1
+                   exit bad }' - schema/queries/*.sql $(find src -name '*.[ch]') || failed=1
 fi
 
 # No header needs another one included first.
