@@ -144,6 +144,12 @@ static void the_arena_limit_is_that_of_the_release(void **state) {
             fail_msg("case %zu: %llu", i,
                      (unsigned long long)cf_tunables_arena_limit(fake.m, cases[i].cpus, &formula));
         assert_non_null(formula);
+        /* And back, where it is a multiple of the cores. */
+        bool is_multiple = cases[i].arena_max == 0 && strcmp(cases[i].release, "2.44") != 0;
+        assert_int_equal(cf_tunables_cores(fake.m, cases[i].limit),
+                         is_multiple ? cases[i].cpus : 0);
+        assert_int_equal(cf_tunables_cores(fake.m, cases[i].limit + 1), 0);
+        assert_int_equal(cf_tunables_cores(fake.m, UINT64_MAX - 7), 0);
         fake_close(&fake);
     }
 }
