@@ -129,7 +129,12 @@ static int add(struct cf_groups *groups, struct cf_group group, struct cf_err *e
     return CF_OK;
 }
 
-/* The types whose chunks pin the most, all arenas together. */
+/* Of what a program makes and drops as one; buffers go with who has them. */
+static bool is_of_objects(const struct cf_type *type) {
+    return type->evidence == CF_EVIDENCE_VTABLE || type->evidence == CF_EVIDENCE_SYMBOL;
+}
+
+/* The types whose objects pin the most, all arenas together. */
 static int choose_types(const struct cf_groups_input *input, struct cf_groups *groups,
                         struct cf_err *err) {
     size_t nr = cf_types_nr(input->types);
@@ -139,7 +144,7 @@ static int choose_types(const struct cf_groups_input *input, struct cf_groups *g
     for (size_t i = 0; i < cf_page_pins_nr(input->kept->page_pins); i++) {
         const struct cf_page_pin *pin = cf_page_pins_row(input->kept->page_pins, i);
         if (pin->type != CF_NO_TYPE && (size_t)pin->type < nr &&
-            cf_types_get(input->types, (uint32_t)pin->type)->evidence != CF_EVIDENCE_LIBC)
+            is_of_objects(cf_types_get(input->types, (uint32_t)pin->type)))
             pinned[pin->type] += pin->pinned_bytes;
     }
     for (size_t k = 0; k < CF_GROUP_TYPES_MAX; k++) {

@@ -10,15 +10,18 @@
 
 #include "base/err.h"
 #include "base/texts.h"
+#include "core/core.h"
+#include "core/drop.h"
 #include "reach/leaders.h"
 #include "sym/symbols.h"
 
-enum { LOOKED_AT_WORDS = 32 };
+enum { LOOKED_AT_WORDS = 16 };
 
 struct grouper {
     const struct cf_labels *labels;
     const struct cf_modules *modules;
     struct cf_leak_groups *groups;
+    struct cf_rss_guard guard; /* leaders lie anywhere */
 };
 
 /* The first word of the chunk that leads into a module; NULL: none does. */
@@ -30,7 +33,9 @@ static const struct cf_module *find_target(const struct grouper *grouper,
     for (unsigned i = 0; i < LOOKED_AT_WORDS && user + (uint64_t)(i + 1) * width <= end; i++) {
         if (!cf_mem_word(resolver->mem, user + (uint64_t)i * width, word))
             return NULL;
-        const struct cf_module *module = cf_modules_find(grouper->modules, *word);
+        const struct cf_module *module = cf_types_leads_to_module(grouper->labels->types, *word)
+                                             ? cf_modules_find(grouper->modules, *word)
+                                             : NULL;
         if (module != NULL)
             return module;
     }
@@ -64,6 +69,7 @@ static int add_leader(void *arg, const struct cf_leader *leader, struct cf_err *
         .type = cf_types_of(grouper->labels->types, leader->number),
         .size_bytes = leader->chunk.bytes, .example = leader->chunk.addr,
     };
+    cf_rss_guard_step(&grouper->guard);
     const struct cf_module *module = find_target(grouper, &leader->chunk, &key.points_to);
     key.module = module == NULL ? 0 : module->start;
     struct cf_leak_group *row = row_of(grouper->groups, &key);
@@ -90,6 +96,8 @@ int cf_leak_groups_find(const struct cf_context *ctx, const struct cf_labels *la
         .labels = labels, .groups = out, .modules = cf_symbols_modules(labels->naming->symbols),
     };
     const struct cf_leak_group others = {.type = 0};
+    const struct cf_core *core = cf_mem_core(labels->reach->mem);
+    grouper.guard = cf_rss_guard_make(core, cf_core_file_bytes(core), 1);
     if (row_of(out, &others) == NULL)
         return cf_err_nomem(err, sizeof others, "groups of leaks");
     int status = cf_leaders_find(ctx, labels->reach->mark, &labels->reach->links, add_leader,

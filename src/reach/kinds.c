@@ -37,6 +37,7 @@ static void clear(struct cf_edge_kinds *kinds) {
     cf_hash_fini(&kinds->table);
     free(kinds->ranks);
     kinds->ranks = NULL;
+    kinds->nr_classes = 0;
 }
 
 /* The number of a kind, a new one where it was not met before; CF_HASH_NONE: memory is out. */
@@ -176,13 +177,21 @@ static enum cf_edge_rank rank_of(uint32_t key, const struct cf_edge_kind *kind,
 
 static int judge(struct cf_edge_kinds *kinds, size_t nr, struct cf_err *err) {
     CF_CLEANUP_FREE uint64_t *chunks = calloc(NR_CLASSES, sizeof *chunks);
-    kinds->ranks = calloc(kinds->keys.len + 1, 1);
+    size_t classes = 1;
+    for (size_t rank = 0; rank < nr && chunks != NULL; rank++) {
+        chunks[kinds->classes[rank]]++;
+        if (kinds->classes[rank] >= classes)
+            classes = kinds->classes[rank] + 1u;
+    }
+    kinds->nr_classes = classes * classes <= CF_CLASS_PAIRS_MAX ? classes : 0;
+    kinds->ranks = calloc(kinds->nr_classes > 0 ? classes * classes : kinds->keys.len + 1, 1);
     if (chunks == NULL || kinds->ranks == NULL)
         return cf_err_nomem(err, NR_CLASSES * sizeof *chunks, "classes of chunks");
-    for (size_t rank = 0; rank < nr; rank++)
-        chunks[kinds->classes[rank]]++;
-    for (size_t i = 0; i < kinds->keys.len; i++)
-        kinds->ranks[i] = (uint8_t)rank_of(kinds->keys.items[i], &kinds->counts.items[i], chunks);
+    for (size_t i = 0; i < kinds->keys.len; i++) {
+        uint32_t key = kinds->keys.items[i];
+        size_t at = kinds->nr_classes > 0 ? (key >> 16) * classes + (uint16_t)key : i;
+        kinds->ranks[at] = (uint8_t)rank_of(key, &kinds->counts.items[i], chunks);
+    }
     cf_array_free(&kinds->counts);
     return CF_OK;
 }

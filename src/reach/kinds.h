@@ -36,6 +36,7 @@ enum {
     CF_USUAL_TO = 20,
     CF_MANY_CHUNKS = 16,
     CF_EDGE_KINDS_MAX = 1 << 20, /* beyond them every edge is usual */
+    CF_CLASS_PAIRS_MAX = 1 << 20,
 };
 
 enum cf_edge_rank { CF_EDGE_USUAL, CF_EDGE_ENTRY, CF_EDGE_UNUSUAL };
@@ -51,8 +52,9 @@ struct cf_edge_kinds {
     const uint16_t *classes; /* by rank; 0: more than can be numbered, all its edges are usual */
     CF_ARRAY(uint32_t) keys; /* by kind: its classes, that from which it leads on top */
     CF_ARRAY(struct cf_edge_kind) counts;
-    uint8_t *ranks; /* enum cf_edge_rank */
     struct cf_hash table;
+    uint8_t *ranks;    /* enum cf_edge_rank: by kind, or, where that is small, by pair of classes */
+    size_t nr_classes; /* 0: by kind */
     struct cf_scratch file;
 };
 
@@ -72,6 +74,8 @@ static inline uint32_t cf_edge_kinds_row(const struct cf_edge_kinds *kinds, uint
 /* Of an edge between chunks of these classes. */
 static inline enum cf_edge_rank cf_edge_kinds_rank(const struct cf_edge_kinds *kinds,
                                                    uint16_t from, uint16_t to) {
+    if (kinds->nr_classes > 0)
+        return (enum cf_edge_rank)kinds->ranks[from * kinds->nr_classes + to];
     uint32_t row = cf_edge_kinds_row(kinds, from, to);
     return row == CF_HASH_NONE ? CF_EDGE_USUAL : (enum cf_edge_rank)kinds->ranks[row];
 }

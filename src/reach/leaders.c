@@ -26,6 +26,7 @@ struct leading {
     size_t head;
     uint64_t until_tick;
     struct cf_leader leader; /* whose search it is */
+    bool is_weighed;         /* what it finds counts */
 };
 
 static struct cf_numbered chunk_of(const struct leading *l, struct cf_rank rank,
@@ -45,8 +46,10 @@ static void meet(struct leading *l, struct cf_rank rank) {
 static void follow(struct leading *l, struct cf_rank rank) {
     struct cf_chunk_number number;
     struct cf_link_list list = cf_links_of(l->links, rank);
-    l->leader.chunks++;
-    l->leader.bytes += chunk_of(l, rank, &number).bytes;
+    if (l->is_weighed) {
+        l->leader.chunks++;
+        l->leader.bytes += chunk_of(l, rank, &number).bytes;
+    }
     while (list.at < list.end)
         meet(l, cf_links_take(&list));
 }
@@ -114,6 +117,7 @@ static int find_firsts(struct leading *l, struct cf_paths_writer *firsts, struct
 static int tell_leaders(struct leading *l, const struct cf_paths_writer *firsts,
                         cf_leader_found *found, void *arg, struct cf_err *err) {
     int status = begin(l, err);
+    l->is_weighed = true;
     for (size_t i = firsts->nr; i-- > 0 && status == CF_OK;) {
         uint32_t first;
         cf_paths_copy(firsts, (struct cf_position){i}, &first, 1);

@@ -235,6 +235,10 @@ void cf_types_drop(const struct cf_types *types) {
 }
 
 /* Asked for each chunk that pins a page: a live chunk's bit is looked at once. */
+bool cf_types_leads_to_module(const struct cf_types *types, uint64_t word) {
+    return cf_types_span(types, word) != NULL;
+}
+
 uint32_t cf_types_at(const struct cf_types *types, uint64_t addr) {
     const struct cf_resolver *resolver = types->input.resolver;
     const struct cf_planes *planes = resolver->planes;

@@ -104,6 +104,9 @@ void cf_types_drop(const struct cf_types *types);
 /* The same by the header's address. */
 uint32_t cf_types_at(const struct cf_types *types, uint64_t addr);
 
+/* Whether the word leads into a mapping of a module; no to most others at the price of one look. */
+bool cf_types_leads_to_module(const struct cf_types *types, uint64_t word);
+
 /* The type of the CPython object outside malloc's chunks that the word at `addr` stands in; 0: none
  * is near enough. */
 uint32_t cf_types_python_around(struct cf_types *types, uint64_t addr);
