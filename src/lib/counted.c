@@ -77,11 +77,9 @@ static int note_found(const struct finding *finding, const struct cf_side *side,
         &finding->counted->notes.items[finding->counted->notes.len - 1];
     note->found = true;
     note->in_archive = finding->in_archive;
-    const char *place = finding->in_archive ? "in the archive" : "beside the core";
-    if (why == NULL)
-        cf_log(finding->ctx, "%s %s is used too", name, place);
-    else
-        cf_log(finding->ctx, "%s %s is not used: %s", name, place, why);
+    if (why != NULL)
+        cf_log(finding->ctx, "%s %s is not used: %s", name,
+               finding->in_archive ? "in the archive" : "beside the core", why);
     return CF_OK;
 }
 
