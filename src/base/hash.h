@@ -33,7 +33,7 @@ struct cf_hash {
     size_t nr_rows;
 };
 
-/* All bits of `key` have their say in all 64 of the result (the finalizer of splitmix64). */
+/* Every bit of `key` affects every bit of the result (the finalizer of splitmix64). */
 static inline uint64_t cf_hash_mix(uint64_t key) {
     key = (key ^ key >> 30) * 0xbf58476d1ce4e5b9ull;
     key = (key ^ key >> 27) * 0x94d049bb133111ebull;

@@ -1,8 +1,8 @@
 /*
  * Temporary files without a name: created as such, or unlinked at once, so that nothing is left
- * behind by whatever ends the process. They are three: room for a table that is too large for our
- * own memory (cf_scratch), the same for a table that is written from front to back (cf_scratch_
- * writer), and a sparse copy of a file that was packed (cf_tempfile).
+ * behind by whatever ends the process. There are three kinds: room for a table that is too large
+ * for our own memory (cf_scratch), the same for a table that is written from front to back
+ * (cf_scratch_writer), and a sparse copy of a file that was packed (cf_tempfile).
  */
 #ifndef CF_BASE_TEMPFILE_H
 #define CF_BASE_TEMPFILE_H
@@ -32,7 +32,7 @@ struct cf_scratch {
 int cf_scratch_init(struct cf_scratch *scratch, size_t bytes, struct cf_err *err);
 void cf_scratch_fini(struct cf_scratch *scratch);
 
-/* Only our view of the pages goes; what was written stays. */
+/* Gives the pages back; the file keeps its content. */
 void cf_scratch_drop(const struct cf_scratch *scratch);
 
 /* The same for a table that is written from its beginning to its end, and how long it gets is not

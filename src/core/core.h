@@ -94,7 +94,7 @@ struct cf_core_origin {
 /*
  * Opens the core in `fd` (borrowed until cf_core_free; `name` is for messages and is copied;
  * `origin` may be NULL). CF_EINPUT when it is not an ELF core of a supported machine; a damaged one
- * is opened as far as it goes, and cf_core_missing_bytes() and the flaws say what lacks.
+ * is opened as far as it goes, and cf_core_missing_bytes() and the flaws say what is missing.
  */
 int cf_core_open(const struct cf_context *ctx, int fd, const char *name,
                  const struct cf_core_origin *origin, struct cf_core **out, struct cf_err *err);

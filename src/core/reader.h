@@ -2,8 +2,8 @@
  * Reads the core's file from front to back without mapping it. A page that is touched in the
  * mapping costs a fault, is mapped with all of its folio, and counts as our memory until somebody
  * drops it; read() copies the same bytes into a buffer that stays in the cache, at a fifth of
- * the cost where faults are dear. For passes that go up through a heap; who jumps about reads the
- * mapping (cf_core_bytes).
+ * the cost where faults are dear. For passes that go up through a heap; one that reads in no order
+ * uses the mapping (cf_core_bytes).
  */
 #ifndef CF_CORE_READER_H
 #define CF_CORE_READER_H

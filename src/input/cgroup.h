@@ -35,7 +35,7 @@ struct cf_cgroup {
  * damaged (the text names file and line, and what to pass); CF_ENOMEM.
  */
 int cf_cgroup_read(struct cf_cgroup *cgroup, const char *path, struct cf_err *err);
-/* Adds one file that is open: which of them it is says the end of `name`, as in
+/* Adds one file that is open: the end of `name` says which of them it is, as in
  * cf_cgroup_file_name(). What stands in `cgroup` already is kept. */
 int cf_cgroup_read_fd(struct cf_cgroup *cgroup, int fd, const char *name, struct cf_err *err);
 

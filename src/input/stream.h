@@ -1,6 +1,6 @@
 /*
  * The bytes of a file under its compression: gzip, zstd, xz, lzma, lz4 or bzip2, also one inside
- * the other. Which one it is its first bytes say. All checksums that the formats have are verified:
+ * the other. Its first bytes say which one it is. All checksums that the formats have are verified:
  * gzip's by zlib, since libarchive passes over it, the others by their own libraries. So how the
  * stream ended is known only at its end, and before that nothing may be believed.
  */

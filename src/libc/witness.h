@@ -1,8 +1,8 @@
 /*
  * The second witness: what symbols and DWARF say about malloc, held against what the patterns
  * found. It confirms or contradicts and never leads: nothing that was found changes, a
- * contradiction becomes an anomaly. Where no file with the core's build id is at hand it is
- * silent.
+ * contradiction becomes an anomaly. Where no file with the core's build id is at hand it says
+ * nothing.
  *
  *     symbols   main_arena and mp_ of each namespace; how far thread_arena and tcache stand apart
  *               in thread-local storage

@@ -15,8 +15,8 @@
  * all lists of an arena where a sum does not come to 0: lists.c then says what is wrong and where.
  *
  * Not proved: that the chunks of a size are one ring with the header, and not a ring beside it.
- * malloc itself cannot leave such a ring, since it unlinks chunks one by one; rings of one and
- * two chunks, which a forger needs least words for, are told by fd == bk. Longer ones count as
+ * malloc itself cannot leave such a ring, since it unlinks chunks one by one; rings of one and two
+ * chunks, which take a forger the fewest words, are recognised by fd == bk. Longer ones count as
  * binned.
  */
 #ifndef CF_PTMALLOC_BINSUM_H

@@ -122,7 +122,7 @@ static inline bool cf_dominators_counts(const struct cf_dominators *dominators,
     return cf_lasting_counts(&dominators->lasting, from, to);
 }
 
-/* Only our view of the pages goes. */
+/* Gives the pages back; the files keep their content. */
 void cf_dominators_drop(const struct cf_dominators *dominators);
 
 #endif

@@ -69,11 +69,11 @@ int cf_links_finish(struct cf_links_builder *builder, struct cf_links *out, stru
 void cf_links_abandon(struct cf_links_builder *builder); /* takes NULL */
 void cf_links_fini(struct cf_links *links);
 
-/* Only our view of the pages goes. */
+/* Gives the pages back; the files keep their content. */
 void cf_links_drop(const struct cf_links *links);
 uint64_t cf_links_bytes(const struct cf_links *links);
 
-/* The links of one chunk, as far as they are not told yet. */
+/* The links of one chunk that have not been taken yet. */
 struct cf_link_list {
     const unsigned char *at;
     const unsigned char *end;

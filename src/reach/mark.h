@@ -31,7 +31,7 @@ struct cf_mark_input {
     size_t nr_pointerless;
 };
 
-/* A mark in which nothing is reached yet but what is not live, and the chunks without pointers.
+/* A mark before the search: reached are only chunks that are not live, and those without pointers.
  * CF_ENOMEM, CF_ECANCELLED. Borrows mem and map until cf_mark_free(). */
 int cf_mark_new(const struct cf_context *ctx, const struct cf_mark_input *input,
                 struct cf_mark **out, struct cf_err *err);

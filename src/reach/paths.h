@@ -1,8 +1,8 @@
 /*
- * The shortest paths from roots to chunks, as a search in breadth (reach/search.h) leaves them:
- * the chunks in the order in which they were reached, each a position, and for each whence it was
- * reached. Both are written from their beginning to their end, in temporary files, 8 bytes a chunk
- * that is reached; chunks are ranks (reach/ranks.h).
+ * The shortest paths from roots to chunks, as a breadth-first search (reach/search.h) leaves them:
+ * the chunks in the order in which they were reached, each a position, and for each the position
+ * or root whose edge first reached it. Both are written from their beginning to their end, in
+ * temporary files, 8 bytes a chunk that is reached; chunks are ranks (reach/ranks.h).
  *
  *     position   0        1        2   3   4 ...
  *     order      rank     rank     ...
@@ -108,7 +108,7 @@ struct cf_path_end {
 int cf_paths_end(const struct cf_context *ctx, struct cf_paths *paths,
                  struct cf_position position, struct cf_path_end *out, struct cf_err *err);
 
-/* Only our view of the pages goes. */
+/* Gives the pages back; the files keep their content. */
 void cf_paths_drop(const struct cf_paths *paths);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Words on their way to the chunks that they lead to. The planes that say which chunk that is lie
- * anywhere, so words wait until there are some 64: then their parts of the planes are called for,
- * and when the last one has been, those of the first have come. First in, first out.
+ * anywhere, so words wait until there are some 64: then their parts of the planes are prefetched,
+ * and by the time the last prefetch is issued, those of the first have come. First in, first out.
  */
 #ifndef CF_REACH_PENDING_H
 #define CF_REACH_PENDING_H
@@ -29,7 +29,7 @@ struct cf_pending {
  * to. Words that lead to none are not answered. Given as a constant it becomes part of the loop. */
 typedef void cf_pending_found(void *arg, uint32_t from, struct cf_rank rank);
 
-/* Where the words lead, as far as that can be told without the planes; and calls for those. */
+/* Where the words lead, as far as that can be told without the planes, which are prefetched. */
 static inline void cf_pending_place(struct cf_pending *pending) {
     const struct cf_ranks *ranks = pending->ranks;
     const struct cf_resolver *resolver = ranks->resolver;

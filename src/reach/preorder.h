@@ -31,7 +31,7 @@ static inline struct cf_rank cf_preorder_rank(const struct cf_preorder *preorder
     return (struct cf_rank){preorder->ranks[place]};
 }
 
-/* Only our view of the pages goes. */
+/* Gives the pages back; the files keep their content. */
 void cf_preorder_drop(const struct cf_preorder *preorder);
 
 #endif

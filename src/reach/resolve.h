@@ -14,10 +14,10 @@
  * first bit in the planes; of the i-th mmapped chunk nr_units + 2 * i. So number + 1 is never
  * another chunk's number (MINSIZE is two units), and a pass may keep a second bit there.
  *
- * The way: one comparison with the span of all heaps and mmapped chunks; a slot table, two levels,
- * 64 MiB a slot on 64-bit, that names the extents in reach; the start plane, backwards. The steps
- * are apart (cf_resolver_extent(), cf_resolver_number()) so that a caller can prefetch between.
- * A resolver is immutable and borrows the map and the address space.
+ * The steps: one comparison with the span of all heaps and mmapped chunks; a slot table, two
+ * levels, 64 MiB a slot on 64-bit, that names the extents in reach; the start plane, backwards.
+ * The steps are apart (cf_resolver_extent(), cf_resolver_number()) so that a caller can prefetch
+ * between. A resolver is immutable and borrows the map and the address space.
  */
 #ifndef CF_REACH_RESOLVE_H
 #define CF_REACH_RESOLVE_H

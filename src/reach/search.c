@@ -1,8 +1,8 @@
 /*
  * Breadth first, with the written part of the paths as the queue, which is so large that it stands
- * in a file: it is taken in blocks. What a block's chunks lead to lies anywhere, so for each chunk
- * the place of its links is called for some chunks before it is needed, and the links themselves
- * when that place has come.
+ * in a file: it is taken in blocks. What a block's chunks lead to lies anywhere, so the place of a
+ * chunk's links is prefetched some chunks before it is needed, and the links themselves when that
+ * place has come.
  */
 #include "reach/search.h"
 

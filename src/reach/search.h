@@ -1,5 +1,5 @@
 /*
- * What roots reach, and by which paths: one search in breadth over the links (reach/links.h), so
+ * What roots reach, and by which paths: one breadth-first search over the links (reach/links.h), so
  * that the edge that first reached a chunk lies on a shortest path from a root. It goes from what
  * lasts first, and from stacks and registers to what that does not reach: a word that a call left
  * on a stack leads into the middle of a tree by a shorter way than the variable that holds it.

@@ -50,9 +50,8 @@ struct cf_kept {
 };
 
 /* What malloc_trim(0) and free() would give back, also without thread caches, and which large
- * blocks stood where free memory is. `kept` is all zero
- * but for `types`; cf_kept_fini() afterwards, whether this succeeds or not. CF_ENOMEM,
- * CF_ECANCELLED. */
+ * blocks stood where free memory is. `kept` is all zero but for `types`. CF_ENOMEM, CF_ECANCELLED.
+ * End with cf_kept_fini(), also after a failure. */
 int cf_kept_trim(const struct cf_context *ctx, const struct cf_ptmalloc *pt, struct cf_kept *kept,
                  struct cf_err *err);
 

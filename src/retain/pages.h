@@ -1,8 +1,8 @@
 /*
  * The heaps page by page: one sweep over the chunk map that says of each page which bytes are
  * live, overhead, released by malloc_trim(0), top, cached or otherwise dead, and hands each live
- * chunk the bytes that it pins. What is made of it (runs, the waterfall, page pins) stands on the
- * visitor; the sweep itself keeps one page and the live chunks that touch it.
+ * chunk the bytes that it pins. What is made of it (runs, the waterfall, page pins) is the
+ * visitor's; the sweep itself keeps one page and the live chunks that touch it.
  *
  *     page     |...................|...................|
  *     chunks   --A--|d|-B-|--- d --+--|------ C -------+----

@@ -1,7 +1,7 @@
 /*
  * The kernel's own figures (smaps, cgroup) beside ours: what of ours can be compared with each, and
- * what explains the difference. With a whole smaps also mapping by
- * mapping, where the residency of each is so known from outside.
+ * what explains the difference. A whole smaps also tells of each mapping how much of it
+ * was resident.
  *
  * The kernel counted at another moment than the core was written; only whoever saved the files
  * knows how far apart the two are.
