@@ -16,7 +16,8 @@ CREATE TABLE budget (
 CREATE TABLE runtime (
     name TEXT PRIMARY KEY,
     advice TEXT NOT NULL,
-    hides_pointers INTEGER NOT NULL
+    hides_pointers INTEGER NOT NULL,
+    trim TEXT
 ) WITHOUT ROWID;
 
 CREATE VIEW v_runtime AS

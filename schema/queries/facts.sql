@@ -117,6 +117,21 @@ WHERE idle_arenas > 0 AND complete;
 UPDATE fact SET given_back_bytes = max(dead_bytes - retained_free_bytes, 0),
     least_given_back = iif(residency_exact = 1, '', 'at most ');
 
+-- Who runs a program can seldom add a call to it: the words of its runtime, the one with the most
+-- memory, or of programs that are known by their files; else the call, or a debugger's.
+UPDATE fact SET trim_words = coalesce(
+    (SELECT k.words FROM (SELECT 1 AS place, 'libruby' AS file, 'Ruby: require "fiddle"; Fiddle::Function.new(Fiddle.dlopen(nil)["malloc_trim"], [Fiddle::TYPE_SIZE_T], Fiddle::TYPE_INT).call(0)' AS words
+        UNION ALL SELECT 2, 'php', 'PHP has no call for it: pm.max_requests lets php-fpm end its workers after so many requests, and their memory goes with them'
+        UNION ALL SELECT 3, 'libphp', 'PHP has no call for it: MaxConnectionsPerChild lets Apache end its workers after so many connections, and their memory goes with them'
+        UNION ALL SELECT 4, 'libluajit', 'lua_malloc_trim in nginx.conf (OpenResty), or malloc_trim(0) by LuaJIT''s ffi.C'
+        UNION ALL SELECT 5, 'libR.so', 'R has no call for it: end the session, or once, from outside: gdb -p PID -batch -ex ''call (int)malloc_trim(0)''') k
+     WHERE EXISTS (SELECT 1 FROM module WHERE file LIKE '%/' || k.file || '%'
+                   AND file NOT LIKE '%/' || k.file || '%/%')
+     ORDER BY k.place LIMIT 1),
+    (SELECT r.trim FROM runtime r JOIN budget b ON b.runtime = r.name
+     GROUP BY r.name ORDER BY total(b.resident_bytes) DESC, r.name LIMIT 1),
+    'call malloc_trim(0); where the program cannot be changed, gdb -p PID -batch -ex ''call (int)malloc_trim(0)''');
+
 -- Thread caches; whose thread is gone is known only where that of some is.
 UPDATE fact SET caches = t.caches,
     dead_caches = iif(t.told > 0, t.dead, NULL),

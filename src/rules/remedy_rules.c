@@ -20,7 +20,7 @@ static const struct cf_rule rules[] = {
         .detail = "glibc's own rule for this version, simulated; it locks one arena after the "
                   "other while it works: 11 to 144 ms for 0.1 to 1.7 GiB where that was measured, "
                   "longer on a busy machine.",
-        .advice = "Call malloc_trim(0) when load drops; it locks one arena after the other",
+        .advice = "When load drops: {trim_words:text}",
         .sql = "SELECT arena_id, how, count(*), sum(length_bytes), sum(resident_bytes) FROM "
                "v_trim_range GROUP BY arena_id, how",
     },
@@ -49,7 +49,7 @@ static const struct cf_rule rules[] = {
                   "whole pages. A bound: the last few of each size stay in the cache of the thread "
                   "that frees them.",
         .advice = "Take {group_name:text} from a pool of its own, or allocate it before the load, "
-                  "or drop it when load drops and call malloc_trim(0) then",
+                  "or drop it when load drops and trim then: {trim_words:text}",
         .sql = "SELECT * FROM v_trim_if ORDER BY more_bytes DESC",
     },
     {
@@ -102,16 +102,18 @@ static const struct cf_rule rules[] = {
     {
         .code = "what-if-tcache", .severity = "what-if",
         .when = "caches > 0 AND " WORTH_IT("tcache_gain_bytes"),
-        .bytes = "tcache_gain_bytes",
+        .bytes = "iif(tcache_gain_bytes * 2 >= stuck_bytes, tcache_gain_bytes, NULL)",
         .confidence = "'medium'", .exactness = "'estimate'",
-        .title = "Without thread caches (glibc.malloc.tcache_count=0) malloc_trim(0) would give "
-                 "back {tcache_gain_bytes:bytes} more than it does now",
+        .title = "Thread caches keep {tcache_gain_bytes:bytes} from malloc_trim(0); "
+                 "glibc.malloc.tcache_count=0 leaves them empty",
         .detail = "{tcache_bytes:Amount} in {caches:count} thread cache{caches:s} would lie in "
                   "bins and merge with what is free beside it into whole pages. Computed for the "
-                  "process as it stands: a run without caches lays its blocks out anew, and takes "
-                  "an arena's lock for each small block. glibc 2.26 and later.",
+                  "process as it stands: a run without caches lays its blocks out anew, so it is a "
+                  "promise only where caches keep half of what malloc_trim(0) leaves. It takes an "
+                  "arena's lock for each small block. glibc 2.26 and later.",
         .advice = "GLIBC_TUNABLES=glibc.malloc.tcache_count=0 (or less than its 7 chunks of each "
-                  "size; a thread that ends empties its cache), together with malloc_trim(0)",
+                  "size; a thread that ends empties its cache), and then to trim: "
+                  "{trim_words:text}",
         .sql = "SELECT * FROM v_trim_if",
     },
     {

@@ -57,7 +57,9 @@ const struct cf_runtime cf_runtime_dotnet = {
     .name = ".NET",
     .suffix = "",
     .advice = "Look at .NET's heap first: DOTNET_GCHeapHardLimit bounds it; dotnet-counters and "
-              "dotnet-gcdump say what fills it",
+              "dotnet-gcdump say what fills it; DOTNET_gcServer=0 or a smaller DOTNET_GCHeapCount "
+              "means fewer heaps",
+    .trim = "[DllImport(\"libc.so.6\")] static extern int malloc_trim(nuint pad), called with 0",
     .recognises = recognises,
     .claim = claim,
 };

@@ -99,6 +99,7 @@ const struct cf_runtime cf_runtime_golang = {
     .suffix = "",
     .advice = "Look at Go's heap first: GOGC steers it, and from Go 1.19 on GOMEMLIMIT; a heap "
               "profile (pprof) says what fills it",
+    .trim = "C.malloc_trim(0) by cgo: the heap of malloc is that of C code",
     .recognises = recognises,
     .claim = claim,
 };

@@ -385,7 +385,9 @@ const struct cf_runtime cf_runtime_hotspot = {
     .name = "HotSpot",
     .suffix = " (Java)",
     .advice = "Look at the Java heap first: -Xmx and the heap that jcmd PID GC.heap_info shows; "
-              "jcmd PID GC.class_histogram says what fills it",
+              "jcmd PID GC.class_histogram says what fills it; "
+              "-XX:MaxDirectMemorySize bounds direct buffers",
+    .trim = "jcmd PID System.trim_native_heap (JDK 17.0.9, 18 and later), or malloc_trim(0) by JNI",
     .recognises = recognises,
     .claim = claim,
     .state_bytes = sizeof(struct cf_hotspot),

@@ -147,6 +147,7 @@ const struct cf_runtime cf_runtime_cpython = {
     .suffix = "", /* the names of its types begin with "python" */
     .advice = "Look at Python's objects first: tracemalloc says which lines made them, "
               "sys._debugmallocstats() how full the arenas are",
+    .trim = "import ctypes; ctypes.CDLL(\"libc.so.6\").malloc_trim(0)",
     .recognises = recognises,
     .claim = claim,
     .state_bytes = sizeof(struct objects),

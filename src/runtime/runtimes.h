@@ -58,6 +58,7 @@ struct cf_runtime {
     const char *suffix; /* behind an object's name, to say whose it is: " (Java)" */
     bool hides_pointers; /* some builds keep pointers compressed or tagged */
     const char *advice; /* where to look when its heap is what holds the memory; a sentence */
+    const char *trim; /* how its user has malloc_trim(0) called */
 
     /* Whether the process may have it. NULL: it can be linked into a program of any name, and only
      * its claims tell. */

@@ -12,13 +12,14 @@ static bool has_memory(const struct cf_budget *budget, uint8_t runtime) {
 
 static int add_runtimes(struct cf_db *db, const struct cf_budget *budget, struct cf_err *err) {
     CF_CLEANUP_INSERT struct cf_insert in = {0};
-    int status = cf_insert_begin(&in, db, "runtime", "name, advice, hides_pointers", err);
+    int status = cf_insert_begin(&in, db, "runtime", "name, advice, hides_pointers, trim", err);
     for (uint8_t i = 1; status == CF_OK && i <= CF_NR_RUNTIMES; i++) {
         if (!has_memory(budget, i))
             continue;
         cf_insert_text(&in, cf_runtime_of(i)->name);
         cf_insert_text(&in, cf_runtime_of(i)->advice);
         cf_insert_u64(&in, cf_runtime_of(i)->hides_pointers);
+        cf_insert_text(&in, cf_runtime_of(i)->trim);
         status = cf_insert_row(&in, err);
     }
     return status;

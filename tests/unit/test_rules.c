@@ -362,8 +362,9 @@ static const struct worth {
      "code = 'leak-not-resident' AND bytes = 0", 1},
     /* a runtime that may hide pointers, the rings of io_uring */
     {{NULL, 1, 40, 0, 0, 1, 1, 20},
-     "INSERT INTO runtime VALUES ('V8', 'x', 1); INSERT INTO budget (kind, label, is_anonymous,"
-     " mappings, mapped_bytes, resident_bytes, runtime, area) VALUES ('managed heap', 'V8', 1, 1,"
+     "INSERT INTO runtime VALUES ('V8', 'x', 1, 'x'); INSERT INTO budget (kind, label,"
+     " is_anonymous, mappings,"
+     " mapped_bytes, resident_bytes, runtime, area) VALUES ('managed heap', 'V8', 1, 1,"
      " 8192, 8192, 'V8', 'objects')",
      "finding_id = 1 AND code = 'leak' AND confidence = 'medium' AND (SELECT evidence FROM"
      " v_verdict) LIKE '%nobody could look. V8 may keep pointers compressed or tagged, in"
@@ -501,8 +502,19 @@ static const struct worth {
     {{NULL, 4, 10, 1, 1, 1, 100, 0},
      "UPDATE budget SET kind = 'managed heap', label = 'V8 heap (node)', runtime = 'V8',"
      " mapped_bytes = resident_bytes WHERE kind = 'other anonymous';"
-     "INSERT INTO runtime VALUES ('V8', 'Look at V8', 1), ('Go', 'Look at Go', 0)",
+     "INSERT INTO runtime VALUES ('V8', 'Look at V8', 1, 'x'), ('Go', 'Look at Go', 0, 'x')",
      "finding_id = 1 AND advice = 'Look at V8'", 1},
+    /* who runs a program is told of malloc_trim in its own words */
+    {{NULL, 48, 2, 50, 40, 6, 1, 0}, "SELECT 1",
+     "code = 'what-if-trim' AND advice LIKE 'When load drops: call malloc_trim(0); where %'", 1},
+    {{NULL, 48, 2, 50, 40, 6, 1, 0},
+     "UPDATE budget SET runtime = 'V8' WHERE budget_id = (SELECT min(budget_id) FROM budget);"
+     "INSERT INTO runtime VALUES ('V8', 'x', 1, 'by an addon'), ('Go', 'x', 0, 'by cgo')",
+     "code = 'what-if-trim' AND advice = 'When load drops: by an addon'", 1},
+    {{NULL, 48, 2, 50, 40, 6, 1, 0},
+     "INSERT INTO module (file, start, \"end\", flags, kind, mapped_bytes, symbols) VALUES"
+     " ('/usr/sbin/php-fpm8.2', 1, 2, '', '', 0, ''), ('/opt/libruby/x.so', 3, 4, '', '', 0, '')",
+     "code = 'what-if-trim' AND advice LIKE '%: PHP has no call for it: pm.max_requests %'", 1},
     {{NULL, 1, 30, 0, 0, 0, 1, 0},
      "INSERT INTO size_class VALUES (0, 'live', 64, 400000);"
      "INSERT INTO size_type VALUES (64, 'Session', 399999), (64, '(text)', 1)",
