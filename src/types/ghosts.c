@@ -9,8 +9,8 @@
 
 #include "base/context.h"
 #include "base/err.h"
+#include "core/reader.h"
 #include "ptmalloc/planes.h"
-#include "reach/scan.h"
 #include "types/typestate.h"
 
 enum { FLAGS = 7 };
@@ -20,6 +20,7 @@ struct ghost_search {
     const struct cf_mem *mem;
     struct cf_types *types;
     struct cf_ghosts *out;
+    struct cf_core_reader reader;
     uint64_t unit_bytes;
     uint32_t arena;
     uint64_t end; /* of the free chunk */
@@ -43,13 +44,13 @@ static int count(struct ghost_search *s, uint32_t type, uint64_t bytes, struct c
     return CF_OK;
 }
 
-/* `word` stands at `addr`, where an object may have begun; its header is in front of it. */
-static int look_at(struct ghost_search *s, uint64_t word, uint64_t addr, struct cf_err *err) {
-    uint64_t bytes, header = addr - s->unit_bytes;
-    if (!cf_types_may_be_module(s->types, word) ||
-        !cf_mem_word(s->mem, addr - s->types->word, &bytes))
+/* An object may have begun at `addr`, whose bytes `at` are; its header is in front of it. */
+static int look_at(struct ghost_search *s, const unsigned char *at, uint64_t addr,
+                   struct cf_err *err) {
+    uint64_t word = word_at(s, at), header = addr - s->unit_bytes;
+    if (!cf_types_may_be_module(s->types, word))
         return CF_OK;
-    bytes &= ~(uint64_t)FLAGS;
+    uint64_t bytes = word_at(s, at - s->types->word) & ~(uint64_t)FLAGS;
     if (bytes < 2 * s->unit_bytes || bytes % s->unit_bytes != 0 || bytes > s->end - header)
         return CF_OK;
     uint32_t type = cf_types_of_table(s->types, word);
@@ -58,20 +59,25 @@ static int look_at(struct ghost_search *s, uint64_t word, uint64_t addr, struct 
     return count(s, type, bytes, err);
 }
 
-/* From `start` on, which is in memory; the header in front of it may be in another piece. */
+/* From `start` on, which is in memory. What stands in front of a piece is read with it. */
 static int search_run(struct ghost_search *s, uint64_t start, uint64_t end, struct cf_err *err) {
-    struct cf_scan scan = {.mem = s->mem, .addr = start, .end = end};
-    const unsigned char *bytes;
-    size_t nr_words;
     int status = CF_OK;
-    while (status == CF_OK && cf_scan_next(&scan, &bytes, &nr_words)) {
-        uint64_t nr = nr_words * s->types->word, at = scan.addr - nr;
-        for (uint64_t i = 0; i < nr && status == CF_OK; i += s->unit_bytes)
-            status = look_at(s, word_at(s, bytes + i), at + i, err);
+    for (uint64_t at = start - s->unit_bytes; at + s->unit_bytes < end && status == CF_OK;) {
+        uint64_t offset, avail, nr = 0;
+        const unsigned char *bytes = NULL;
+        if (cf_mem_locate(s->mem, at, &offset, &avail)) {
+            nr = avail < end - at ? avail : end - at;
+            nr = nr < CF_CORE_READER_BYTES ? nr : CF_CORE_READER_BYTES;
+            bytes = cf_core_reader_at(&s->reader, offset, nr, &avail);
+        }
+        if (bytes == NULL || nr <= s->unit_bytes)
+            return CF_OK; /* the core has no more of it */
+        for (uint64_t i = s->unit_bytes; i < nr && status == CF_OK; i += s->unit_bytes)
+            status = look_at(s, bytes + i, at + i, err);
         if (cf_tick(s->ctx))
             return cf_err_cancelled(err);
+        at += nr - s->unit_bytes;
     }
-    cf_mem_drop(s->mem, start, end);
     return status;
 }
 
@@ -113,17 +119,19 @@ int cf_ghosts_find(const struct cf_context *ctx, const struct cf_ptmalloc *pt,
         .ctx = ctx, .mem = cf_malloc_mem(cf_ptmalloc_malloc(pt)), .types = types, .out = out,
         .unit_bytes = 1ull << planes->unit_shift,
     };
-    size_t nr_heaps = cf_chunkmap_nr_heaps(map);
-    int status = CF_OK;
-    for (size_t arena = 0; arena < cf_ptmalloc_nr_arenas(pt); arena++) {
+    size_t nr_heaps = cf_chunkmap_nr_heaps(map), nr_arenas = cf_ptmalloc_nr_arenas(pt);
+    int status = cf_core_reader_init(&s.reader, cf_mem_core(s.mem))
+                     ? CF_OK
+                     : cf_err_nomem(err, CF_CORE_READER_BYTES, "ghosts");
+    for (size_t arena = 0; arena < nr_arenas && status == CF_OK; arena++) {
         s.arena = (uint32_t)arena;
-        if (cf_progress(ctx, "looking for what the holes once were", arena,
-                        cf_ptmalloc_nr_arenas(pt)))
-            return cf_err_cancelled(err);
+        if (cf_progress(ctx, "looking for what the holes once were", arena, nr_arenas))
+            status = cf_err_cancelled(err);
         for (size_t i = 0; i < nr_heaps && status == CF_OK; i++)
             if (cf_chunkmap_heap(map, i)->arena_id == arena)
                 status = search_heap(&s, planes, cf_chunkmap_heap(map, i), err);
     }
+    cf_core_reader_fini(&s.reader);
     return status;
 }
 
