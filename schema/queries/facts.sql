@@ -473,3 +473,11 @@ UPDATE fact SET pinning_holder = h.name, pinning_holder_chunks = h.chunks
 FROM (SELECT iif(kind = 'global', 'global ', '') || name AS name, chunks FROM owner
       WHERE kind IN ('global', 'runtime') ORDER BY chunks DESC, name LIMIT 1) h
 WHERE main_pinned_bytes IS NOT NULL AND main_pinner_size IS NULL AND h.chunks * 2 >= live_chunks;
+
+-- Once the findings stand: whoever reads one line only reads how near the limit is, and that most of
+-- it is a file, where it is.
+
+-- query: headline
+UPDATE verdict SET headline = (SELECT group_concat(text, ' ') FROM (SELECT headline AS text
+    UNION ALL SELECT title || '.' FROM
+    (SELECT title FROM finding WHERE code IN ('mapped-file', 'by-cgroup') ORDER BY finding_id)))

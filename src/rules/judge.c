@@ -91,12 +91,6 @@ static int judge_by(struct cf_db *db, const struct cf_rule_table *table, struct 
     return status == CF_OK ? judge(db, &ruling, err) : status;
 }
 
-/* Whoever reads one line only reads how near the limit is, and that it is a file, where it is. */
-static const char add_counted[] =
-    "UPDATE verdict SET headline = (SELECT group_concat(text, ' ') FROM (SELECT headline AS text"
-    " UNION ALL SELECT title || '.' FROM"
-    " (SELECT title FROM finding WHERE code IN ('mapped-file', 'by-cgroup') ORDER BY finding_id)))";
-
 int cf_rules_judge(struct cf_db *db, struct cf_err *err) {
     static const struct cf_rule_table *const tables[] = {&cf_verdict_rules, &cf_remedy_rules,
                                                          &cf_finding_rules, &cf_kernel_rules};
@@ -104,7 +98,7 @@ int cf_rules_judge(struct cf_db *db, struct cf_err *err) {
     for (size_t i = 0; i < sizeof tables / sizeof tables[0] && status == CF_OK; i++)
         status = judge_by(db, tables[i], err);
     if (status == CF_OK)
-        status = cf_db_exec(db, add_counted, err);
+        status = cf_db_exec(db, cf_sql_headline, err);
     if (status == CF_OK)
         status = cf_rules_explain_confidence(db, err);
     return status == CF_OK ? cf_rules_explain_kernel(db, err) : status;

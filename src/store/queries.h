@@ -13,6 +13,9 @@ const char *cf_schema_sql(void);
 /* Fills table `fact`; several statements, to be run once all other tables are full. */
 extern const char cf_sql_facts[];
 
+/* Adds to the verdict's headline what the kernel counted; once the findings stand. */
+extern const char cf_sql_headline[];
+
 /* One row: how the facts of database `old` and of `main` differ, and what grew the most. */
 extern const char cf_sql_growth[];
 

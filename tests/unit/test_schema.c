@@ -117,7 +117,7 @@ static void every_named_query_runs(void **state) {
         if (cf_db_exec(db, cf_stmt_text(list, 0), &err) != 0)
             fail_msg("%s", err.text);
     cf_stmt_free(list);
-    if (cf_db_exec(db, cf_sql_facts, &err) != 0)
+    if (cf_db_exec(db, cf_sql_facts, &err) != 0 || cf_db_exec(db, cf_sql_headline, &err) != 0)
         fail_msg("%s", err.text);
     for (size_t i = 0; i < sizeof queries / sizeof queries[0]; i++)
         if (cf_db_exec(db, queries[i], &err) != 0)
