@@ -259,7 +259,8 @@ test-remedies: all $(REMEDY_BIN) ## advice against measurement; ROUNDS=3, REMEDI
 $(REMEDY_BIN): Makefile
 $(R)/%.so: tests/remedies/%.c
 	@mkdir -p $(@D)
-	$(call say,CC) $(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) $(ERROR) -O1 -g -fPIC -shared -o $@ $< -ldl
+	$(call say,CC) $(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) $(ERROR) -O1 -g -fPIC -shared \
+		-Wl,-z,now -o $@ $< -ldl
 $(R)/%: tests/remedies/%.c
 	@mkdir -p $(@D)
 	$(call say,CC) $(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) $(ERROR) -O1 -g -fno-builtin -rdynamic \

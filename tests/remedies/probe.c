@@ -13,7 +13,8 @@
  *
  * SIGRTMIN+9 writes a core of a copy, and the process goes on. REMEDY_PREFIX names the files,
  * REMEDY_CORE=0 leaves the core out. Nothing here may allocate: static memory, write(2), and
- * snprintf() of integers. The program must be at rest when the signal comes.
+ * snprintf() of integers; and all symbols are bound from the start (-z now), since a look-up reads
+ * what ld.so has in the heap. The program must be at rest when the signal comes.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -206,12 +207,12 @@ static void wait_for_orders(void) {
             carry_out(order);
         int status = -1;
         waitpid(copy, &status, 0);
-        (void)snprintf(done, sizeof done, "%s.done", prefix);
         if (status != 0) {
             int fd = open(path_of("part"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-            put(fd, "failed=1\n", 9);
+            put(fd, done, (size_t)snprintf(done, sizeof done, "failed=%d\n", status));
             close(fd);
         }
+        (void)snprintf(done, sizeof done, "%s.done", prefix);
         rename(path_of("part"), done);
         polls = 0;
     }

@@ -70,6 +70,10 @@ SETTINGS = [
 ]
 
 
+class CopyDied(Exception):
+    pass
+
+
 class Run:
     """One process under the probe, and the copy of it that carries out orders."""
 
@@ -77,7 +81,8 @@ class Run:
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
         self.folder = folder
-        self.prefix = os.path.join(folder, "probe")
+        # A name of its own, so that no other run's copy takes its orders.
+        self.prefix = os.path.join(folder, f"probe-{time.time_ns()}")
         binaries = os.path.dirname(os.path.dirname(folder))
         places = {"bin": binaries, "here": HERE}
         env = dict(os.environ, LD_PRELOAD=os.path.join(binaries, "probe.so"),
@@ -148,7 +153,7 @@ class Run:
         with open(done, encoding="ascii") as answer:
             said = {key: int(value) for key, value in (line.split("=") for line in answer)}
         if "failed" in said:
-            sys.exit(f"{self.folder}: the copy died of the order {what}")
+            raise CopyDied(f"the copy died of the order {what}, wait status {said['failed']}")
         return said
 
     def pages(self):
@@ -167,6 +172,10 @@ class Run:
         with open(self.prefix + ".tmp", "w", encoding="ascii") as order:
             order.write("quit\n")
         os.rename(self.prefix + ".tmp", self.prefix + ".do")
+        for _ in range(100):
+            if not os.path.exists(self.prefix + ".do"):
+                break
+            time.sleep(0.05)
 
 
 class Database:
@@ -323,12 +332,14 @@ def try_settings(judge, program, run, database, trimmed, folder):
 
 def try_program(judge, program, corefrag, folder):
     run = Run(program, folder)
-    database = Database(corefrag, run)
-    print(f"  {database.db.execute('SELECT headline FROM v_verdict').fetchone()[0]}", flush=True)
-    trimmed = try_trim(judge, program, run, database)
-    try_frees(judge, program, run, database, trimmed)
-    try_group(judge, program, run, database, trimmed)
-    run.end()
+    try:
+        database = Database(corefrag, run)
+        print(f"  {database.db.execute('SELECT headline FROM v_verdict').fetchone()[0]}", flush=True)
+        trimmed = try_trim(judge, program, run, database)
+        try_frees(judge, program, run, database, trimmed)
+        try_group(judge, program, run, database, trimmed)
+    finally:
+        run.end()
     if program.grows:
         try_growth(judge, program, run, database, corefrag)
     try_settings(judge, program, run, database, trimmed, folder)
@@ -357,8 +368,11 @@ def main():
             continue
         for turn in range(options.rounds):
             print(f"{program.name}, round {turn + 1}", flush=True)
-            try_program(judge, program, os.path.abspath(options.corefrag),
-                        os.path.join(os.path.abspath(options.folder), "run", f"{number}"))
+            try:
+                try_program(judge, program, os.path.abspath(options.corefrag),
+                            os.path.join(os.path.abspath(options.folder), "run", f"{number}"))
+            except CopyDied as died:
+                judge.fail(program, str(died))
     if options.table:
         write_table(judge, options.table, options.rounds)
     for failure in judge.failures:
