@@ -28,7 +28,7 @@ static const struct cf_rule rules[] = {
         .code = "what-if-pinners", .severity = "what-if",
         .when = WORTH_IT("pinner_gain_bytes")
                 " AND pinner_gain_bytes > coalesce(group_gain_bytes, 0)",
-        .bytes = "pinner_gain_bytes", .confidence = "'medium'", .exactness = "'bound'",
+        .bytes = "pinner_gain_bytes", .confidence = "'medium'", .exactness = A_BOUND,
         .title = "Without the {pinner_chunks:count} chunk{pinner_chunks:s} of {pinner_size:bytes}"
                  "[ ({pinner_type:text})] that pin pages malloc_trim(0) would give back "
                  "{pinner_gain_bytes:bytes} more",
@@ -41,7 +41,7 @@ static const struct cf_rule rules[] = {
     {
         .code = "what-if-group", .severity = "what-if",
         .when = WORTH_IT("group_gain_bytes"),
-        .bytes = "group_gain_bytes", .confidence = "'medium'", .exactness = "'bound'",
+        .bytes = "group_gain_bytes", .confidence = "'medium'", .exactness = A_BOUND,
         .title = "If {group_name:text} were gone ({group_chunks:count} chunk{group_chunks:s}, "
                  "{group_bytes:bytes} together), malloc_trim(0) would give back "
                  "{group_gain_bytes:bytes} more",
@@ -55,7 +55,7 @@ static const struct cf_rule rules[] = {
     {
         .code = "what-if-top-1", .severity = "what-if",
         .when = WORTH_IT("unlock_1_bytes"),
-        .bytes = "unlock_1_bytes", .confidence = "'medium'", .exactness = "'bound'",
+        .bytes = "unlock_1_bytes", .confidence = "'medium'", .exactness = A_BOUND,
         .title = "Without the topmost live chunk of each arena free() would give back "
                  "{unlock_1_bytes:bytes} by itself",
         .detail = TOP_PIN_RULE,
@@ -65,7 +65,7 @@ static const struct cf_rule rules[] = {
     {
         .code = "what-if-top-10", .severity = "what-if",
         .when = WORTH_IT("unlock_10_bytes") " AND unlock_10_bytes >= unlock_1_bytes * 1.5",
-        .bytes = "unlock_10_bytes", .confidence = "'medium'", .exactness = "'bound'",
+        .bytes = "unlock_10_bytes", .confidence = "'medium'", .exactness = A_BOUND,
         .title = "Without the topmost ten live chunks of each arena free() would give back "
                  "{unlock_10_bytes:bytes} by itself",
         .detail = TOP_PIN_RULE,
@@ -76,7 +76,7 @@ static const struct cf_rule rules[] = {
     {
         .code = "what-if-top-100", .severity = "what-if",
         .when = WORTH_IT("unlock_100_bytes") " AND unlock_100_bytes >= unlock_10_bytes * 1.5",
-        .bytes = "unlock_100_bytes", .confidence = "'medium'", .exactness = "'bound'",
+        .bytes = "unlock_100_bytes", .confidence = "'medium'", .exactness = A_BOUND,
         .title = "Without the topmost hundred live chunks of each arena free() would give back "
                  "{unlock_100_bytes:bytes} by itself",
         .detail = TOP_PIN_RULE,
@@ -153,7 +153,7 @@ static const struct cf_rule rules[] = {
     {
         .code = "what-if-compacted", .severity = "what-if",
         .when = "compact_bytes >= 4 * " MIB " AND retained_percent >= 20",
-        .bytes = "compact_bytes", .confidence = "'medium'", .exactness = "'bound'",
+        .bytes = "compact_bytes", .confidence = "'medium'", .exactness = A_BOUND,
         .title = "No allocator could save more than this: all live chunks side by side",
         .detail = "Resident heap less what is live.",
         .advice = NULL,

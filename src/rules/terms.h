@@ -24,6 +24,8 @@
     " WHEN unknown_memory_bytes > 0 OR uring_bytes > 0 OR hidden_runtime IS NOT NULL"             \
     " OR leak_unsure_bytes > 0 THEN 'medium' ELSE 'high' END"
 #define AT_LEAST "iif(residency_exact, 'exact', 'at-least')"
+/* Pages full of zeros, of which the core cannot tell, may come on top. */
+#define A_BOUND "iif(residency_exact, 'bound', 'estimate')"
 #define FIRST_LEAK                                                                                 \
     "[{first_leak_bytes:bytes} of it was lost with {first_leak_leaders:count} "                    \
     "{first_leak_name:text}. ]"
