@@ -224,8 +224,10 @@ class Judge:
         self.failures = []
 
     def note(self, program, remedy, kind, said, measured):
-        row = self.rows.setdefault((program.name, remedy), {"kind": kind, "said": [],
+        row = self.rows.setdefault((program.name, remedy), {"kinds": [], "said": [],
                                                             "measured": []})
+        if kind not in row["kinds"]:
+            row["kinds"].append(kind)
         row["said"].append(said)
         row["measured"].append(measured)
         verdict = self.problem(kind, said, measured)
@@ -256,8 +258,9 @@ def mib(value):
 
 
 def ranged(values):
-    if values[0] is None:
-        return "less"
+    if None in values:
+        figures = [value for value in values if value is not None]
+        return "no figure" + (", or " + ranged(figures) if figures else "")
     low, high = f"{min(values) / 2 ** 20:.1f}", f"{max(values) / 2 ** 20:.1f}"
     return (low if low == high else f"{low} to {high}") + " MiB"
 
@@ -351,7 +354,7 @@ def write_table(judge, path, rounds):
                   "most.\n\n| program | remedy | said | measured | kind |\n|---|---|---|---|---|\n")
         for (program, remedy), row in judge.rows.items():
             out.write(f"| {program} | {remedy} | {ranged(row['said'])} | "
-                      f"{ranged(row['measured'])} | {row['kind']} |\n")
+                      f"{ranged(row['measured'])} | {', '.join(row['kinds'])} |\n")
 
 
 def main():
