@@ -70,7 +70,7 @@ SELECT g.type, g.ghosts, g.ghost_bytes, coalesce(t.chunks, 0) AS alive, g.arenas
 FROM ghost g LEFT JOIN type t ON t.type = g.type;
 
 INSERT INTO doc (object, "column", unit, text) VALUES
-('v_ghost', '', '', 'What holes once were: objects that were freed and still show in free memory, by the table of functions that they begin with. What was reused since shows no more, and objects in caches and fastbins do not count: evidence of what died, not a count of it. Empty with --no-reach.'),
+('v_ghost', '', '', 'What holes once were: objects that were freed and still show in free memory, by the table of functions that they begin with. What was reused since shows no more, and objects in caches and fastbins do not count: evidence of what died, not a count of it. Looked for where a live chunk begins with such a table, or a C++ library is loaded. Empty with --no-reach.'),
 ('v_ghost', 'type', 'text', 'Type, as in v_type.'),
 ('v_ghost', 'ghosts', 'count', 'Dead objects of the type that still show.'),
 ('v_ghost', 'ghost_bytes', 'bytes', 'Their chunks'' sizes, by the headers in front of them.'),

@@ -69,6 +69,16 @@ static uint32_t type_of(const void *types, struct cf_chunk_number number) {
     return cf_types_of(types, number);
 }
 
+/* Whether the program has objects that begin with tables of functions, as far as can be told
+ * without looking for those that died. */
+static bool may_have_ghosts(const struct run *run) {
+    for (uint32_t type = 0; type < cf_types_nr(run->types); type++)
+        if (cf_types_get(run->types, type)->evidence == CF_EVIDENCE_VTABLE)
+            return true;
+    return cf_modules_find_prefix(run->reading.modules, "libstdc++") != NULL ||
+           cf_modules_find_prefix(run->reading.modules, "libc++") != NULL;
+}
+
 /* What is reached, what the live chunks are, and which of them are lost. */
 static int examine(struct run *run, struct cf_err *err) {
     const struct cf_ptmalloc *pt = run->reading.pt;
@@ -97,7 +107,9 @@ static int examine(struct run *run, struct cf_err *err) {
     };
     run->kept.types = run->types;
     status = cf_leaks_find(run->ctx, &run->leaks, &leaks, err);
-    return status == CF_OK ? cf_ghosts_find(run->ctx, pt, run->types, &run->ghosts, err) : status;
+    if (status != CF_OK || !may_have_ghosts(run))
+        return status;
+    return cf_ghosts_find(run->ctx, pt, run->types, &run->ghosts, err);
 }
 
 /* Without room for its temporary files, or with more chunks than it can number, the rest of the

@@ -19,7 +19,7 @@ enum {
     NR_STONES = 1 << 14,
     FILTER_BITS = 15, /* which ranks may be wanted ones: a bit by hash */
     DROP_EACH = 1 << 22, /* positions */
-    LOOK_EACH = 512,     /* steps back */
+    LOOK_EACH = 1 << 13, /* steps back: a look at our memory costs as much as some thousand */
     TICK_EACH = 1 << 18, /* positions or steps */
     RESIDENT_MAX = 64 << 20,
 };
