@@ -86,7 +86,9 @@ static const struct cf_rule rules[] = {
     },
     {
         .code = "what-if-arena-max", .severity = "what-if",
-        .when = "used_arenas > 4 AND " WORTH_IT("thread_dead_bytes"),
+        /* large blocks of many threads in few heaps make larger holes: theirs is the threshold */
+        .when = "used_arenas > 4 AND coalesce(former_large_bytes, 0) * 2 < thread_dead_bytes"
+                " AND " WORTH_IT("thread_dead_bytes"),
         .bytes = "NULL", .confidence = "'low'", .exactness = "'estimate'",
         .title = "MALLOC_ARENA_MAX=2 may help: {thread_dead_bytes:bytes} of what is free stands "
                  "in arenas beside main",

@@ -190,6 +190,11 @@ static const struct worth {
     {{NULL, 1, 400, 15, 0, 0, 1, 0}, "", "code = 'what-if-trim'", 0},
     {{NULL, 9, 10, 1, 1, 5, 1, 0}, "", "code = 'what-if-arena-max' AND bytes IS NULL", 1},
     {{NULL, 9, 10, 1, 1, 0, 1, 0}, "", "code = 'what-if-arena-max'", 0},
+    /* not where most of what is free stood in large blocks: fewer arenas cost memory then */
+    {{NULL, 9, 10, 1, 1, 5, 1, 0}, "INSERT INTO former_block VALUES (131072, 9, 6 << 20, 6 << 20)",
+     "code = 'what-if-arena-max'", 0},
+    {{NULL, 9, 10, 1, 1, 5, 1, 0}, "INSERT INTO former_block VALUES (131072, 9, 1 << 20, 1 << 20)",
+     "code = 'what-if-arena-max'", 1},
     {{NULL, 1, 10, 1, 1, 2, 1, 0},
      "INSERT INTO trim_if VALUES ('caches', 'thread caches', 9, 4096, 1 << 20, 3 << 20)",
      "code = 'what-if-tcache' AND exactness = 'estimate'", 0},
