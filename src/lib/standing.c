@@ -174,6 +174,12 @@ static bool has_faulted(const struct cf_core *core) {
 
 /* ---- operations ---- */
 
+/* What free() says of a chunk that was free; the last one when that has become part of another. */
+static bool is_of_twice(const char *text) {
+    return strstr(text, "double free") != NULL || strstr(text, "freed twice") != NULL ||
+           strcmp(text, "corrupted size vs. prev_size while consolidating") == 0;
+}
+
 /* The thread that was dumped freed a chunk that was free: which one? */
 static int name_freed_twice(struct cf_reading *reading, const struct cf_frames *frames,
                             struct thread_hands *hands, struct cf_err *err) {
@@ -205,8 +211,7 @@ int cf_standing_judge(const struct cf_context *ctx, struct cf_reading *reading,
     CF_CLEANUP(free_hands) struct thread_hands hands = {0};
     struct cf_frames *own = NULL;
     const struct cf_abort abort = cf_abort_find(reading->found);
-    bool is_twice = abort.text != NULL && (strstr(abort.text, "double free") != NULL ||
-                                           strstr(abort.text, "freed twice") != NULL);
+    bool is_twice = abort.text != NULL && is_of_twice(abort.text);
     bool has_threads = cf_core_nr_threads(reading->core) > 0;
     bool is_fault = abort.state != CF_ABORT_MALLOC && has_threads && has_faulted(reading->core);
     bool has_work = abort.state == CF_ABORT_MALLOC ? is_twice : cf_reading_is_corrupt(reading);

@@ -24,9 +24,8 @@ struct fastbin {
     struct cf_bin row;
 };
 
-static bool is_start(const struct cf_ptmalloc *pt, uint64_t addr) {
-    const struct cf_heap *heap;
-    return cf_walked_chunk(pt, addr, UINT32_MAX, &heap);
+static uint64_t in_heap(const struct cf_ptmalloc *pt, uint64_t addr) {
+    return cf_chunkmap_find_heap(pt->map, addr) != NULL ? addr : 0;
 }
 
 /* `holder` has the link that led to `addr`. */
@@ -35,7 +34,7 @@ static void note_fast(const struct fastbin *list, const char *code, uint64_t hol
     cf_anomalies_add(&list->ledger->anomalies,
                      &(struct cf_anomaly){.code = code, .arena_id = list->arena->id,
                                           .heap_id = UINT32_MAX, .addr = holder,
-                                          .target = is_start(list->pt, addr) ? addr : 0,
+                                          .target = in_heap(list->pt, addr),
                                           .in_complete = !cf_is_absent(list->pt, addr)},
                      "fastbin %u: %s; %llu met before it", list->row.index, detail,
                      (unsigned long long)list->row.chunks);
@@ -120,7 +119,7 @@ static void note(const struct cached_list *list, const char *code, uint64_t hold
                          .code = code, .arena_id = list->tcache->arena_id, .heap_id = UINT32_MAX,
                          .addr = holder, .in_complete = !cf_is_absent(list->pt, addr),
                          .tcache = list->tcache->addr,
-                         .target = is_start(list->pt, addr) ? addr : 0,
+                         .target = in_heap(list->pt, addr),
                          .excess_chunks = (int64_t)(list->met - count)},
                      "tcache 0x%llx, bin %u: %s; %llu met of %llu",
                      (unsigned long long)list->tcache->addr, list->bin, detail,

@@ -122,11 +122,20 @@ static bool had_another_size(const struct cf_ptmalloc *pt, const struct cf_chunk
             is_of_one_piece(pt, bad - pt->word_bytes, resumed));
 }
 
+/* The header at `addr` is what it should be, but for a lowest byte of 0. */
+static bool is_zero_byte(const struct cf_ptmalloc *pt, uint64_t addr, uint64_t resumed) {
+    uint64_t word;
+    return resumed != 0 && resumed - addr >= pt->min_chunk &&
+           cf_mem_word(pt->mem, addr + pt->word_bytes, &word) &&
+           word == (resumed - addr) / BYTE_VALUES * BYTE_VALUES;
+}
+
 /* The chunk whose size leads to the bad header at `addr`, if its lowest byte was hit. */
 static bool find_changed_size(const struct cf_ptmalloc *pt, uint64_t addr, uint64_t resumed,
                               struct cf_chunk *out) {
     struct cf_chunk before;
-    if (!cf_chunkmap_find(pt->map, addr - 1, &before) || before.addr + before.bytes != addr ||
+    if (is_zero_byte(pt, addr, resumed) ||
+        !cf_chunkmap_find(pt->map, addr - 1, &before) || before.addr + before.bytes != addr ||
         before.state > CF_CHUNK_TCACHE || !had_another_size(pt, &before, resumed))
         return false;
     *out = before;
@@ -230,6 +239,29 @@ static void judge_header(const struct cf_ptmalloc *pt, const struct cf_anomaly *
         out->kind = (word & 0xff) == 0 ? CF_DAMAGE_ZERO_BYTE : CF_DAMAGE_BYTE;
 }
 
+/* A list leads to what is none of its chunks: the link was overwritten; or the size of the chunk
+ * that it leads to was, since garbage meets no chunk's start; or that was freed once more when it
+ * was part of a free chunk already. */
+static void judge_link(const struct cf_ptmalloc *pt, const struct cf_anomaly *row,
+                       struct cf_damage *out) {
+    struct cf_chunk around;
+    uint64_t size;
+    bool is_chunk = row->target != 0 && cf_chunkmap_find(pt->map, row->target, &around);
+    if (is_chunk && around.addr == row->target) {
+        out->kind = CF_DAMAGE_BYTE;
+        out->addr = row->target;
+        out->overrun_bytes = 1;
+    } else if (is_chunk && (cf_chunk_is_dead(around.state) || around.state == CF_CHUNK_TOP) &&
+               row->target % pt->alignment == around.addr % pt->alignment &&
+               cf_chunk_size(pt, row->target, &size) && size >= pt->min_chunk &&
+               size <= around.addr + around.bytes - row->target) {
+        out->kind = CF_DAMAGE_TWICE;
+        out->addr = row->target;
+    } else if (is_arena(pt, row->addr) || row->addr + 2 * pt->word_bytes == row->tcache) {
+        out->kind = CF_DAMAGE_LIST_HEAD;
+    }
+}
+
 void cf_damage_find(const struct cf_ptmalloc *pt, struct cf_damage *out) {
     const struct cf_anomaly *row = first_corruption(pt);
     *out = (struct cf_damage){.kind = CF_DAMAGE_NONE};
@@ -237,15 +269,8 @@ void cf_damage_find(const struct cf_ptmalloc *pt, struct cf_damage *out) {
         return;
     out->kind = kind_of(row->code);
     out->addr = row->addr;
-    /* Not the link, but the size of the chunk that it leads to: garbage meets no chunk's start. */
-    if (row->target != 0 && out->kind == CF_DAMAGE_DEAD_CHUNK) {
-        out->kind = CF_DAMAGE_BYTE;
-        out->addr = row->target;
-        out->overrun_bytes = 1;
-    } else if (out->kind == CF_DAMAGE_DEAD_CHUNK &&
-               (is_arena(pt, row->addr) || row->addr + 2 * pt->word_bytes == row->tcache)) {
-        out->kind = CF_DAMAGE_LIST_HEAD;
-    }
+    if (out->kind == CF_DAMAGE_DEAD_CHUNK)
+        judge_link(pt, row, out);
     if (out->kind == CF_DAMAGE_HEADER)
         judge_header(pt, row, out);
     else if (out->kind == CF_DAMAGE_BYTE)

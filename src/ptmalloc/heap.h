@@ -64,7 +64,7 @@ struct cf_anomaly {
     bool in_flux;     /* a thread was at it: what an operation leaves until it is done (flux.h) */
     int32_t thread;   /* that thread, an index in the core's; of use where in_flux */
     uint64_t tcache;  /* the cache whose list it is about; 0: none */
-    uint64_t target;  /* the chunk that a list leads to though it is not of its size; 0: none */
+    uint64_t target;  /* where in a heap a list leads to what is none of its chunks; 0: elsewhere */
     int64_t excess_chunks; /* of sums and counts: what the walk or the list has too many */
     int64_t excess_bytes;
     char detail[160];
