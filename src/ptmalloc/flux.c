@@ -6,6 +6,7 @@
  *                    remainder on the unsorted list, without a header yet         header, sums
  *                    av->top moved, the new top without a size                    top
  *     unlink_chunk   fd->bk or bk->fd changed, not both                           link, sums
+ *     malloc_consolidate  a list that leads to the sum before it has links        link
  *     _int_free      neighbours off their bins, the sum not on one yet            sums by up to 3
  *     sysmalloc, systrim, heap_trim, grow_heap, shrink_heap: top and the heap's end apart     top
  *     tcache_put, tcache_get: the list longer or shorter by one than its count    cache
@@ -32,6 +33,7 @@ enum kind {
     KIND_CHUNK,
     KIND_RESUMED, /* behind a bad header: as that one */
     KIND_TOP,
+    KIND_GROWTH, /* of the main arena: top and system_mem one after the other, by whole pages */
     KIND_SUMS,
     KIND_CACHE_COUNT,
     KIND_CACHE,
@@ -47,6 +49,7 @@ static enum kind kind_of(const char *code) {
         {"half-link", KIND_CHUNK},      {"fast-twice", KIND_CHUNK},
         {"walk-resumed", KIND_RESUMED}, {"top-size", KIND_TOP},
         {"top-not-met", KIND_TOP},      {"heap-without-end", KIND_TOP},
+        {"bin-link", KIND_CHUNK},       {"main-arena-size", KIND_GROWTH},
         {"free-not-binned", KIND_SUMS}, {"tcache-count", KIND_CACHE_COUNT},
         {"tcache-twice", KIND_CACHE},
     };
@@ -303,6 +306,19 @@ static const struct cf_standing *who_explains_before(const struct judge *judge,
     return who_explains(judge, before->addr);
 }
 
+/* Main arena's end and system_mem are apart by whole pages, since the heap is grown in pages; or
+ * by anything, while top has no size yet. */
+static bool may_be_growth(const struct judge *judge, const struct cf_anomaly *anomaly) {
+    if (anomaly->excess_bytes % (int64_t)cf_mem_page_bytes(judge->pt->mem) == 0)
+        return true;
+    for (size_t i = 0; i < judge->pt->anomalies.rows.len; i++) {
+        const struct cf_anomaly *row = &judge->pt->anomalies.rows.items[i];
+        if (row->addr == anomaly->addr && strcmp(row->code, "top-size") == 0)
+            return true;
+    }
+    return false;
+}
+
 /* The thread whose operation leaves such a thing; NULL: none. */
 static const struct cf_standing *who_is_at(const struct judge *judge,
                                            const struct cf_anomaly *anomaly) {
@@ -314,6 +330,10 @@ static const struct cf_standing *who_is_at(const struct judge *judge,
         return who_has_cache(judge, anomaly);
     case KIND_SUMS:
         return is_locked(judge, anomaly) ? who_has_sums(judge, anomaly) : NULL;
+    case KIND_GROWTH:
+        if (!may_be_growth(judge, anomaly))
+            return NULL;
+        /* fallthrough */
     case KIND_TOP:
     case KIND_CHUNK:
         return is_locked(judge, anomaly) ? who_explains(judge, anomaly->addr) : NULL;

@@ -207,6 +207,28 @@ static void note_lost(const struct list *list, const struct follower *f) {
             is_absent ? "the chunk behind it is not in the core" : "fd leads to where nothing is");
 }
 
+/* The list is broken at f->addr: what stands behind that is counted from the other end, as long as
+ * the links agree with each other and with the walk. */
+static void count_from_the_end(const struct turns *turns, const struct team *team,
+                               struct follower *broken) {
+    struct follower back = *broken;
+    uint64_t ahead = broken->head;
+    struct chunk_header header;
+    while (cf_mem_word(turns->pt->mem, ahead + 3 * turns->pt->word_bytes, &back.addr) &&
+           back.addr != broken->addr && back.addr != broken->back && back.addr != broken->head &&
+           back.list.chunks < team->limit) {
+        look_ahead(turns, &back);
+        if (!is_start(turns, &back) || !is_free(turns, &back) ||
+            !read_header(turns->pt, &back, &header) || header.fd != ahead)
+            break;
+        back.list.chunks++;
+        back.list.bytes += header.size & ~(uint64_t)SIZE_FLAGS;
+        ahead = back.addr;
+    }
+    broken->list.chunks = back.list.chunks;
+    broken->list.bytes = back.list.bytes;
+}
+
 /* One chunk of a doubly linked bin. False: the list ends here, or cannot be followed. */
 static inline bool take_binned(const struct turns *turns, const struct team *team,
                                struct follower *f) {
@@ -225,6 +247,7 @@ static inline bool take_binned(const struct turns *turns, const struct team *tea
     }
     if (header.bk != f->back && !is_half_made(pt, f, header.bk)) {
         note(list, "bin-link", f->addr, "bk does not lead back to the chunk before it");
+        count_from_the_end(turns, team, f);
         return false;
     }
     list->chunks++;

@@ -288,7 +288,9 @@ static int add_main_heaps(struct cf_ptmalloc *pt, const struct cf_arena *arena,
         cf_anomalies_add(&pt->anomalies,
                          &(struct cf_anomaly){.code = "main-arena-size", .arena_id = arena->id,
                                               .heap_id = UINT32_MAX, .addr = arena->top,
-                                              .in_complete = true},
+                                              .in_complete = true,
+                                              .excess_bytes = (int64_t)(arena->system_mem -
+                                                                        (end - base))},
                          "sbrk_base to the end of top is %llu bytes, system_mem is %llu",
                          (unsigned long long)(end - base),
                          (unsigned long long)arena->system_mem);
