@@ -63,27 +63,6 @@ static uint64_t hash_of(const struct cf_place *place) {
                        (place->kind == CF_ROOT_TLS));
 }
 
-/* All that is known of the stack of a thread, whose registers count with it; or of its thread-local
- * storage. */
-static void take_range(const struct cf_roots *roots, struct cf_place *place) {
-    enum cf_root_kind kind = place->kind == CF_ROOT_TLS ? CF_ROOT_TLS : CF_ROOT_STACK;
-    for (size_t i = 0; i < roots->rows.len; i++) {
-        const struct cf_root *row = &roots->rows.items[i];
-        if (row->kind != kind || row->thread != place->thread)
-            continue;
-        place->start = row->start;
-        place->end = row->end;
-    }
-}
-
-/* Threads are told apart by their number alone. */
-static bool is_row(const struct cf_place *row, const struct cf_place *place) {
-    struct cf_place key = *row;
-    if (key.thread >= 0)
-        key.start = 0;
-    return is_same(&key, place);
-}
-
 static uint64_t bytes_of(const struct cf_reach *reach, uint32_t rank) {
     const struct cf_resolver *resolver = reach->ranks.resolver;
     struct cf_chunk_number number = cf_ranks_number(&reach->ranks, (struct cf_rank){rank});
@@ -119,24 +98,35 @@ uint32_t cf_places_of(struct cf_places *places, const struct cf_labels *labels,
                       const struct cf_root_word *word) {
     const struct cf_root *root = &labels->reach->roots.rows.items[word->root];
     struct cf_place place = place_of(labels, root, word->addr);
-    if (places->rows.len > 0 && is_row(&places->rows.items[places->last], &place))
+    if (places->rows.len > 0 && is_same(&places->rows.items[places->last], &place))
         return places->last;
     uint64_t hash = hash_of(&place);
     uint32_t row = place.kind == CF_ROOT_GLOBAL && !place.is_named
                        ? join(places, labels, word)
                        : cf_hash_find(&places->table, hash, i,
-                                      is_row(&places->rows.items[i], &place));
+                                      is_same(&places->rows.items[i], &place));
     if (row != CF_HASH_NONE)
         return places->last = row;
     row = (uint32_t)places->rows.len;
     struct cf_place *added = cf_array_push(&places->rows);
     if (added == NULL || !cf_hash_add(&places->table, hash, row))
         return UINT32_MAX;
-    if (place.thread >= 0)
-        take_range(&labels->reach->roots, &place);
     place.root = word->root;
     *added = place;
     return places->last = row;
+}
+
+struct cf_place cf_place_where(const struct cf_roots *roots, const struct cf_place *place) {
+    struct cf_place where = *place;
+    enum cf_root_kind kind = place->kind == CF_ROOT_TLS ? CF_ROOT_TLS : CF_ROOT_STACK;
+    for (size_t i = 0; i < roots->rows.len && place->thread >= 0; i++) {
+        const struct cf_root *row = &roots->rows.items[i];
+        if (row->kind != kind || row->thread != place->thread)
+            continue;
+        where.start = row->start;
+        where.end = row->end;
+    }
+    return where;
 }
 
 void cf_places_fini(struct cf_places *places) {

@@ -20,7 +20,7 @@
 struct cf_place {
     enum cf_root_kind kind;
     uint32_t root;    /* index of the root that it was first seen in */
-    uint64_t start;   /* words of memory: [start, end); none where they are equal */
+    uint64_t start;   /* words of memory: [start, end); a thread's are told by cf_place_where() */
     uint64_t end;
     bool is_named;    /* a variable with a symbol */
     int32_t thread;   /* its registers too; -1: none */
@@ -51,6 +51,9 @@ struct cf_places {
 uint32_t cf_places_of(struct cf_places *places, const struct cf_labels *labels,
                       const struct cf_root_word *word);
 void cf_places_fini(struct cf_places *places);
+
+/* The same, with the range of a thread's stack or thread-local storage. Goes through all roots. */
+struct cf_place cf_place_where(const struct cf_roots *roots, const struct cf_place *place);
 
 /* "g_sessions (server)", "thread 4711, frame serve": whose the words of the place are. `word` is
  * the one of them that leads to what it is asked for; NULL: it is not known. */

@@ -80,14 +80,15 @@ static int add_owners(struct cf_db *db, const struct cf_holding *holding, struct
     bool has_residency = strcmp(cf_mem_residency_name(holding->owning.mem), "none") != 0;
     for (size_t i = 0; i < holding->owners.rows.len && status == CF_OK; i++) {
         const struct cf_owner *owner = &holding->owners.rows.items[i];
-        const struct cf_place *place =
-            owner->kind == CF_OWNER_PLACE ? &holding->places.rows.items[owner->number] : NULL;
+        struct cf_place place = {.start = 0};
+        if (owner->kind == CF_OWNER_PLACE)
+            place = cf_place_where(&holding->labels.reach->roots,
+                                   &holding->places.rows.items[owner->number]);
         char label[CF_LABEL_BYTES], module[CF_LABEL_BYTES];
         cf_owner_label(&holding->owning, owner, label, sizeof label);
         cf_owner_module(&holding->owning, owner, module, sizeof module);
         cf_insert_text(&in, cf_owner_kind_name(&holding->owning, owner));
-        cf_insert_u64_if(&in, place != NULL && place->end > place->start,
-                         place != NULL ? place->start : 0);
+        cf_insert_u64_if(&in, place.end > place.start, place.start);
         cf_insert_text(&in, label);
         cf_insert_text(&in, module[0] != '\0' ? module : NULL);
         cf_insert_u64(&in, owner->kept.chunks);
