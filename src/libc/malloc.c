@@ -193,7 +193,7 @@ size_t cf_malloc_nr_namespaces(const struct cf_malloc *m) {
 }
 
 const struct cf_namespace *cf_malloc_namespace(const struct cf_malloc *m, size_t index) {
-    return &m->namespaces.items[index];
+    return index < m->namespaces.len ? &m->namespaces.items[index] : NULL;
 }
 
 size_t cf_malloc_nr_arenas(const struct cf_malloc *m) {

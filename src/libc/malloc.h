@@ -110,6 +110,7 @@ bool cf_malloc_safe_linking(const struct cf_malloc *m);
 bool cf_malloc_header_is_short(const struct cf_malloc *m);
 
 size_t cf_malloc_nr_namespaces(const struct cf_malloc *m);
+/* NULL for an index that is not below. */
 const struct cf_namespace *cf_malloc_namespace(const struct cf_malloc *m, size_t index);
 size_t cf_malloc_nr_arenas(const struct cf_malloc *m);
 const struct cf_arena_ref *cf_malloc_arena(const struct cf_malloc *m, size_t index);
