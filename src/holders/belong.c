@@ -51,9 +51,7 @@ static bool is_buffer(const struct belong *belong, uint32_t type) {
 
 /* Texts and buffers have a name, and hang on who holds them as the nameless do. */
 static bool is_owner(const struct belong *belong, uint32_t type) {
-    enum cf_type_evidence evidence = cf_types_get(belong->types, type)->evidence;
-    return evidence == CF_EVIDENCE_VTABLE || evidence == CF_EVIDENCE_SYMBOL ||
-           evidence == CF_EVIDENCE_LIBC;
+    return cf_evidence_is_object(cf_types_get(belong->types, type)->evidence);
 }
 
 /* Names repeat: found again by their hash, since looking through all types takes long. */

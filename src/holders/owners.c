@@ -187,9 +187,7 @@ static int find_shared(struct owner_finder *f, struct cf_err *err) {
 
 /* Whose name says that they own something: objects, and what a library has a name for. */
 static bool is_owner(const struct cf_types *types, uint32_t type) {
-    enum cf_type_evidence evidence = cf_types_get(types, type)->evidence;
-    return evidence == CF_EVIDENCE_VTABLE || evidence == CF_EVIDENCE_SYMBOL ||
-           evidence == CF_EVIDENCE_LIBC;
+    return cf_evidence_is_object(cf_types_get(types, type)->evidence);
 }
 
 static int find_types(struct owner_finder *f, struct cf_err *err) {

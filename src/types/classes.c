@@ -34,16 +34,11 @@ static uint64_t size_key(uint64_t bytes) {
     return bytes >> shift << shift;
 }
 
-static bool is_object(enum cf_type_evidence evidence) {
-    return evidence == CF_EVIDENCE_VTABLE || evidence == CF_EVIDENCE_SYMBOL ||
-           evidence == CF_EVIDENCE_LIBC;
-}
-
 static uint16_t class_of(struct classifier *c, uint32_t type, uint64_t bytes) {
     enum cf_type_evidence evidence = cf_types_get(c->types, type)->evidence;
     bool is_by_content = evidence == CF_EVIDENCE_POINTERS || evidence == CF_EVIDENCE_TEXT;
     uint64_t key = (uint64_t)(is_by_content ? 0 : type) << 48 |
-                   (is_object(evidence) ? 0 : size_key(bytes));
+                   (cf_evidence_is_object(evidence) ? 0 : size_key(bytes));
     uint64_t hash = cf_hash_mix(key);
     uint32_t row = cf_hash_find(&c->table, hash, i, c->keys.items[i] == key);
     if (row != CF_HASH_NONE)

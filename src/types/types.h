@@ -48,6 +48,12 @@ enum cf_type_evidence {
     CF_EVIDENCE_POINTERS,
 };
 
+/* An object that has a name of its own, and may own others; not a buffer or a text. */
+static inline bool cf_evidence_is_object(enum cf_type_evidence evidence) {
+    return evidence == CF_EVIDENCE_VTABLE || evidence == CF_EVIDENCE_SYMBOL ||
+           evidence == CF_EVIDENCE_LIBC;
+}
+
 /* "size", "libc", ...; static. */
 const char *cf_type_evidence_name(enum cf_type_evidence evidence);
 
